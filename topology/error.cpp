@@ -17,9 +17,39 @@ std::string message_of(const ErrorDetail& detail) {
   return message;
 }
 
+std::string escaped(char byte) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  switch (byte) {
+    case '\n':
+      return "\\n";
+    case '\r':
+      return "\\r";
+    case '\t':
+      return "\\t";
+    case '"':
+      return "\\\"";
+    case '\\':
+      return "\\\\";
+    default:
+      break;
+  }
+  if (byte >= ' ' && byte <= '~') return {byte};
+  const auto value = static_cast<unsigned char>(byte);
+  return {'\\', 'x', kHex[value / 16], kHex[value % 16]};
+}
+
 }  // namespace
 
 Error::Error(ErrorDetail detail) : std::runtime_error(message_of(detail)), detail_(std::move(detail)) {}
+
+std::string quoted(std::string_view text) {
+  constexpr std::size_t kLongest = 60;
+  std::string result = "\"";
+  for (const char byte : text.substr(0, kLongest))
+    result += escaped(byte);
+  if (text.size() > kLongest) result += "…";
+  return result + '"';
+}
 
 std::size_t edit_distance(const std::string& a, const std::string& b, std::size_t limit) {
   const std::size_t gap = a.size() > b.size() ? a.size() - b.size() : b.size() - a.size();

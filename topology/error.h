@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace weft {
 
@@ -37,8 +39,13 @@ class RunError : public Error {
   using Error::Error;
 };
 
-/// The known name nearest to `name` (edit distance at most a third of its length), or an empty string.
-/// `known` is any range of strings.
+/// What a user wrote, fit for a message: in double quotes, everything but printable ASCII as `\n`, `\t` or `\xNN` (a
+/// terminal must not be driven by a damaged file), and cut with `…` past 60 bytes.
+std::string quoted(std::string_view text);
+
+/// The known name nearest to `name`, or an empty string when none is within an edit distance of a third of its length
+/// plus one (so that two swapped letters are found in short names too). `known` is any range of strings; the first of
+/// equally near ones wins.
 template <typename Range>
 std::string nearest_name(const std::string& name, const Range& known);
 

@@ -10,6 +10,9 @@
 
 namespace weft::topology {
 
+/// A fabric file that goes on for longer is not one: ten thousand nodes, each written out, take a tenth of it.
+inline constexpr std::size_t kMaxFabricBytes = std::size_t{4} << 20;
+
 enum class LinkType { infiniband, roce };
 
 /// Nodes that share one set of leaves (a scalable unit, a pod, a rack).
@@ -55,10 +58,12 @@ struct Fabric {
   std::unordered_map<std::string, std::size_t> unit_by_node;  ///< kept in step with `units` by the parser
 };
 
-/// Parses `fabric.yaml` (docs/fabric.md). Throws InputError with `file:line:column`, the key, what was expected and, for
-/// an unknown key, the nearest known one. Checks that a node is in one unit only, that leaves match rails, that no
-/// leaf serves two units, that names and counts are in range.
+/// Parses `fabric.yaml` (docs/fabric.md). Throws InputError with `file:line:column`, the key, what was expected and,
+/// for an unknown key, the nearest known one. Checks that a key is written once, that a node is in one unit only, that
+/// leaves and NICs match rails, that no leaf serves two units, that names and counts are in range, and that there are
+/// no more than kMaxHosts nodes. Only `units` is required; `file` must not be empty.
 Fabric parse_fabric(std::string_view yaml, const std::string& file);
+/// Reads and parses the file, which may have kMaxFabricBytes.
 Fabric load_fabric(const std::string& path);
 
 /// The fabric of hosts about which nothing is declared: one unit `all`, one rail.
