@@ -42,7 +42,7 @@ std::string escaped(char byte) {
 
 Error::Error(ErrorDetail detail) : std::runtime_error(message_of(detail)), detail_(std::move(detail)) {}
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr std::size_t kLongest = 60;
   std::string result = "\"";
   for (const char byte : text.substr(0, kLongest))

@@ -41,7 +41,7 @@ class RunError : public Error {
 
 /// What a user wrote, fit for a message: in double quotes, everything but printable ASCII as `\n`, `\t` or `\xNN` (a
 /// terminal must not be driven by a damaged file), and cut with `…` past 60 bytes.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 /// The known name nearest to `name`, or an empty string when none is within an edit distance of a third of its length
 /// plus one (so that two swapped letters are found in short names too). `known` is any range of strings; the first of

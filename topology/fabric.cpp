@@ -50,7 +50,7 @@ std::string at(const std::string& file, const YAML::Mark& mark) {
 }
 
 std::string described(const YAML::Node& value) {
-  if (value.IsScalar()) return quoted(value.Scalar());
+  if (value.IsScalar()) return in_quotes(value.Scalar());
   if (value.IsSequence()) return value.size() == 0 ? "an empty list" : "a list";
   if (value.IsMap()) return value.size() == 0 ? "an empty map" : "a map";
   return "nothing";
@@ -101,7 +101,7 @@ class Reader {
       const std::string name = entry.first.IsScalar() ? entry.first.Scalar() : "";
       if (std::ranges::find(known, name) == known.end()) fail_unknown_key(key, known);
       const bool is_new = map.fields.emplace(name, Field{prefix + name, key.key, entry.second}).second;
-      if (!is_new) fail(key, fmt::format("the key {} is written twice", quoted(name)), "each key once");
+      if (!is_new) fail(key, fmt::format("the key {} is written twice", in_quotes(name)), "each key once");
     }
     return map;
   }
@@ -111,12 +111,12 @@ class Reader {
     const std::string parent = key.path.empty() ? "" : " in " + key.path.substr(0, key.path.size() - 1);
     fail(key, fmt::format("unknown key {}{}", described(key.value), parent),
          fmt::format("one of {}", fmt::join(known, ", ")),
-         nearest.empty() ? "" : fmt::format("did you mean {}?", quoted(nearest)));
+         nearest.empty() ? "" : fmt::format("did you mean {}?", in_quotes(nearest)));
   }
 
   Field require(const Map& map, std::string_view key) const {
     if (auto field = map.find(key)) return std::move(*field);
-    fail(map.self, fmt::format("{} has no key {}", map.self.path, quoted(key)), fmt::format("{}: …", key));
+    fail(map.self, fmt::format("{} has no key {}", map.self.path, in_quotes(key)), fmt::format("{}: …", key));
   }
 
   void read_link(const Field& field) {
@@ -211,7 +211,8 @@ class Reader {
   }
 
   void read_expectations(const Field& field) {
-    for (const auto& [op, figures] : read_map(field, "expect.", kOps).fields) {
+    const Map by_op = read_map(field, "expect.", kOps);
+    for (const auto& [op, figures] : by_op.fields) {
       const Map map = read_map(figures, figures.path + ".", kExpectationKeys);
       Expectation expectation;
       expectation.busbw_gbps =
@@ -330,7 +331,7 @@ Fabric parse_fabric(std::string_view yaml, const std::string& file) {
   try {
     return Reader(file).read(the_only_document(yaml, file));
   } catch (const YAML::Exception& error) {
-    throw InputError({"not valid YAML: " + quoted(error.msg), at(file, error.mark), "",
+    throw InputError({"not valid YAML: " + in_quotes(error.msg), at(file, error.mark), "",
                       R"(mind that host lists have to be quoted inside { }, such as "gpu[001-032]")"});
   }
 }

@@ -34,7 +34,7 @@ std::string character_at(std::string_view text, std::size_t offset) {
   const auto is_continuation = [&](std::size_t i) { return (static_cast<unsigned char>(text[i]) & 0xC0U) == 0x80U; };
   while (end < text.size() && end - offset < 4 && is_continuation(end))
     ++end;
-  return quoted(text.substr(offset, end - offset));
+  return in_quotes(text.substr(offset, end - offset));
 }
 
 InputError too_many_hosts(std::string where) {
@@ -159,7 +159,7 @@ class Parser {
   }
 
   void check_ends(std::string_view low, std::string_view high, std::size_t start) const {
-    const std::string range = quoted(fmt::format("{}-{}", low, high));
+    const std::string range = in_quotes(fmt::format("{}-{}", low, high));
     if ((decimal::is_padded(low) || decimal::is_padded(high)) && low.size() != high.size()) {
       fail(start, "the width changes inside the range " + range,
            "both ends padded to one width, such as [0541-0570], or several ranges, such as [08-99,100-120]");
@@ -174,7 +174,7 @@ class Parser {
     const std::string_view digits = number(open, "the step");
     const std::string_view significant = digits.substr(std::min(digits.find_first_not_of('0'), digits.size()));
     if (significant.empty() || significant.size() > kMostStepDigits) {
-      fail(start, "a step of " + quoted(digits), "a step from 1 to 999999999");
+      fail(start, "a step of " + in_quotes(digits), "a step from 1 to 999999999");
     }
     std::uint64_t value = 0;
     for (const char digit : significant)
