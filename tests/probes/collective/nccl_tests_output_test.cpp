@@ -1,11 +1,11 @@
 #include "probes/collective/nccl_tests_output.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <random>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "tests/probes/collective/nccl_tests_samples.h"
 
