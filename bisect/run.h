@@ -24,7 +24,7 @@ struct RoundResult {
 
 /// What was asked for, before anything was measured.
 struct RunInfo {
-  std::int64_t id = 0;  ///< in the history; 0 when there is none
+  std::int64_t id = 0;     ///< in the history; 0 when there is none
   std::string started_at;  ///< UTC, ISO 8601 to the second
   std::vector<std::string> command_line;
   std::string version;

@@ -14,9 +14,10 @@
 namespace weft::bisect {
 
 struct SearchOptions {
-  double tolerance = 0.10;                    ///< a healthy measurement is at least (1 - tolerance) of what is expected
-  std::optional<double> expect_busbw_gbps;    ///< the user's figure for the whole set
-  std::optional<double> history_busbw_gbps;   ///< this cluster's own, for the same shape
+  probes::Op op = probes::Op::all_reduce;    ///< picks the fabric file's expectation
+  double tolerance = 0.10;                   ///< a healthy measurement is at least (1 - tolerance) of what is expected
+  std::optional<double> expect_busbw_gbps;   ///< the user's figure for the whole set
+  std::optional<double> history_busbw_gbps;  ///< this cluster's own, for the same shape
   probes::Scaling scaling = probes::Scaling::unknown;
   bool can_pin_rails = false;
   bool can_probe_single_nodes = false;
@@ -34,8 +35,8 @@ class Search {
 
   /// The groups to measure now; without groups when the search has ended.
   Round next_round();
-  /// REQUIRES: the measurements of the round that next_round gave, one a group, in order. Those of a round cut short are
-  /// `refused` and count as not known.
+  /// REQUIRES: the measurements of the round that next_round gave, one a group, in order. Those of a round cut short
+  /// are `refused` and count as not known.
   void record(std::span<const probes::Measurement> measurements);
   /// What is known so far; final once next_round has given a round without groups.
   Verdict verdict() const;

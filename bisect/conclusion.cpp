@@ -1,0 +1,663 @@
+#include "bisect/conclusion.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <tuple>
+
+#include <fmt/format.h>
+
+#include "topology/hostlist.h"
+
+namespace weft::bisect {
+namespace {
+
+/// More low readings that a repetition took back than this many healthy fabrics in a thousand would show: unstable.
+constexpr double kUnstableRisk = 1e-3;
+/// A fabric whose healthy probes read low this often is still called stable.
+constexpr double kStableOutlierRate = 0.03;
+constexpr int kLeastReadingsOfAWay = 2;
+
+std::optional<int> rail_or_none(int rail) {
+  return rail == kAllRails ? std::nullopt : std::optional<int>(rail);
+}
+
+double normal_tail(double z) {
+  return 0.5 * std::erfc(z / std::sqrt(2));
+}
+
+/// P(X >= hits) for X ~ Binomial(trials, rate).
+double binomial_tail(int trials, int hits, double rate) {
+  double below = 0;
+  for (int k = 0; k < hits; ++k) {
+    below += std::exp(std::lgamma(trials + 1) - std::lgamma(k + 1) - std::lgamma(trials - k + 1) + k * std::log(rate) +
+                      (trials - k) * std::log1p(-rate));
+  }
+  return std::max(0.0, 1 - below);
+}
+
+/// Chance that the evidence is right: that not every reading was an outlier, and that their mean is truly below
+/// expectation.
+double confidence_of(const Known& known, const Evidence& evidence) {
+  const double all_outliers = 2 * static_cast<double>(known.layout.node_count()) * std::exp(-evidence.against);
+  double chance_level = 0;
+  if (!evidence.busbw_gbps.empty() && evidence.expected_gbps > 0) {
+    const double spread = std::max(0.005, known.inference.expectations().spread());
+    const double shortfall = 1 - probes::median_of(evidence.busbw_gbps) / evidence.expected_gbps;
+    chance_level = normal_tail(shortfall / spread * std::sqrt(static_cast<double>(evidence.busbw_gbps.size())));
+  }
+  return std::clamp(1 - all_outliers - chance_level, 0.0, 0.9999);
+}
+
+void add_numbers(Culprit& culprit, const Known& known, const Evidence& evidence) {
+  if (!evidence.busbw_gbps.empty()) culprit.measured_gbps = probes::median_of(evidence.busbw_gbps);
+  if (evidence.expected_gbps > 0) culprit.expected_gbps = evidence.expected_gbps;
+  if (culprit.measured_gbps && culprit.expected_gbps && *culprit.measured_gbps > 0) {
+    culprit.slowdown = *culprit.expected_gbps / *culprit.measured_gbps;
+  }
+  culprit.confidence = confidence_of(known, evidence);
+}
+
+CulpritKind kind_of_failure(probes::Status failure) {
+  switch (failure) {
+    case probes::Status::failed:
+      return CulpritKind::crash;
+    case probes::Status::hung:
+      return CulpritKind::hang;
+    case probes::Status::corrupt:
+      return CulpritKind::corrupt;
+    default:
+      return CulpritKind::node;
+  }
+}
+
+Evidence joined(const Evidence& a, const Evidence& b) {
+  Evidence result = a;
+  result.against += b.against;
+  result.bad_readings += b.bad_readings;
+  result.busbw_gbps.insert(result.busbw_gbps.end(), b.busbw_gbps.begin(), b.busbw_gbps.end());
+  result.expected_gbps = std::max(a.expected_gbps, b.expected_gbps);
+  if (b.failure != probes::Status::ok) result.failure = b.failure;
+  return result;
+}
+
+Culprit culprit_node(const Known& known, NodeIndex node) {
+  const Inference& inference = known.inference;
+  Culprit culprit;
+  culprit.node = known.layout.names[node];
+  if (!inference.reachable(node)) {
+    culprit.kind = CulpritKind::unreachable;
+    culprit.confidence = 0.9999;
+    return culprit;
+  }
+  // Numbers of one shape only: alone, over all rails, or over one rail are different scales.
+  Evidence weight = inference.node(node);
+  Evidence shown = inference.node(node);
+  if (inference.convicted(inference.single(node)) || shown.bad_readings == 0) {
+    shown = inference.single(node);
+  }
+  weight.against += inference.single(node).against;
+  for (int rail = 0; rail < known.layout.rails; ++rail) {
+    const Evidence& of_rail = inference.rail(node, rail);
+    if (of_rail.good) continue;
+    weight.against += of_rail.against;
+    if (shown.bad_readings == 0) shown = of_rail;
+    if (of_rail.failure != probes::Status::ok) shown.failure = of_rail.failure;
+  }
+  shown.against = weight.against;
+  culprit.kind = kind_of_failure(shown.failure);
+  add_numbers(culprit, known, shown);
+  return culprit;
+}
+
+Culprit culprit_rail(const Known& known, NodeIndex node, int rail) {
+  Culprit culprit;
+  culprit.kind = CulpritKind::rail;
+  culprit.node = known.layout.names[node];
+  culprit.rail = rail;
+  Evidence evidence = known.inference.rail(node, rail);
+  evidence.against += known.inference.node(node).against;
+  add_numbers(culprit, known, evidence);
+  return culprit;
+}
+
+void add_node_culprits(const Known& known, std::vector<Culprit>& culprits) {
+  for (NodeIndex node = 0; node < known.layout.node_count(); ++node) {
+    if (!known.inference.node_bad(node)) continue;
+    const std::vector<int> rails = known.inference.bad_rails(node);
+    const bool as_a_whole =
+        rails.empty() || !known.inference.reachable(node) || known.inference.convicted(known.inference.single(node));
+    if (as_a_whole) {
+      culprits.push_back(culprit_node(known, node));
+      continue;
+    }
+    for (int rail : rails)
+      culprits.push_back(culprit_rail(known, node, rail));
+  }
+}
+
+void add_leaf_culprits(const Known& known, std::vector<Culprit>& culprits) {
+  for (const auto& [leaf, evidence] : known.inference.bad_leaves()) {
+    Culprit culprit;
+    culprit.kind = CulpritKind::leaf;
+    culprit.unit = known.layout.unit_names[leaf.first];
+    culprit.rail = rail_or_none(leaf.second);
+    add_numbers(culprit, known, evidence);
+    culprits.push_back(std::move(culprit));
+  }
+}
+
+Culprit culprit_way(const Known& known, const SlowWay& way) {
+  Culprit culprit;
+  culprit.kind = way.uplink ? CulpritKind::uplink : CulpritKind::path;
+  if (way.uplink) {
+    culprit.unit = known.layout.unit_names[way.first];
+  } else {
+    culprit.units = {known.layout.unit_names[way.first], known.layout.unit_names[way.second]};
+  }
+  culprit.rail = rail_or_none(way.rail);
+  add_numbers(culprit, known, way.evidence);
+  return culprit;
+}
+
+void add_pair_culprits(const Known& known, std::vector<Culprit>& culprits) {
+  for (const auto& [pair, evidence] : known.inference.pairs()) {
+    if (!known.inference.convicted(evidence)) continue;
+    Culprit culprit;
+    culprit.kind = CulpritKind::pair;
+    culprit.nodes = {known.layout.names[pair.first], known.layout.names[pair.second]};
+    add_numbers(culprit, known, evidence);
+    culprits.push_back(std::move(culprit));
+  }
+}
+
+/// "node007, and at least 8 nodes" is two culprits: the node, and the size it takes.
+void add_combination_culprits(const Known& known, std::vector<Culprit>& culprits) {
+  for (const CombinationSearch::Conclusion& combination : known.combinations) {
+    const Evidence evidence = evidence_for(known.inference, combination);
+    for (NodeIndex node : combination.min_nodes ? combination.together : std::vector<NodeIndex>{}) {
+      Culprit culprit;
+      culprit.node = known.layout.names[node];
+      add_numbers(culprit, known, evidence);
+      culprits.push_back(std::move(culprit));
+    }
+    if (combination.min_nodes && (*combination.min_nodes > 2 || combination.together.empty())) {
+      Culprit culprit;
+      culprit.kind = CulpritKind::scale;
+      culprit.min_nodes = static_cast<int>(*combination.min_nodes);
+      add_numbers(culprit, known, evidence);
+      culprits.push_back(std::move(culprit));
+    }
+    const bool pair_known =
+        combination.together.size() == 2 &&
+        known.inference.pairs().contains({combination.together[0], combination.together[1]}) &&
+        known.inference.convicted(known.inference.pairs().at({combination.together[0], combination.together[1]}));
+    if (!combination.min_nodes && !pair_known) {
+      Culprit culprit;
+      culprit.kind = CulpritKind::pair;
+      culprit.nodes = known.layout.names_of(combination.together);
+      add_numbers(culprit, known, evidence);
+      culprits.push_back(std::move(culprit));
+    }
+  }
+}
+
+void sort_culprits(std::vector<Culprit>& culprits) {
+  const auto key = [](const Culprit& culprit) {
+    return std::tie(culprit.kind, culprit.node, culprit.unit, culprit.units, culprit.nodes, culprit.rail,
+                    culprit.min_nodes);
+  };
+  std::sort(culprits.begin(), culprits.end(), [&](const Culprit& a, const Culprit& b) { return key(a) < key(b); });
+}
+
+// ---- what stays open ------------------------------------------------------------------------------------------
+
+struct OpenSet {
+  std::vector<NodeIndex> candidates;
+  std::map<NodeIndex, int> slow_groups;  ///< in how many slow groups each is
+  std::vector<const Group*> groups;
+};
+
+bool overlaps(const std::vector<NodeIndex>& a, const std::vector<NodeIndex>& b) {
+  return std::any_of(a.begin(), a.end(),
+                     [&](NodeIndex node) { return std::find(b.begin(), b.end(), node) != b.end(); });
+}
+
+/// Slow groups joined where they share a candidate; the smallest first, so that a large group that one of them would
+/// explain adds nothing.
+std::vector<OpenSet> open_sets(const Inference& inference) {
+  std::vector<Inference::Unexplained> slow = inference.unexplained();
+  std::erase_if(slow, [](const auto& item) { return item.candidates.empty(); });
+  std::stable_sort(slow.begin(), slow.end(), [](const auto& a, const auto& b) {
+    return std::tuple(a.group->members.size(), a.group->members) <
+           std::tuple(b.group->members.size(), b.group->members);
+  });
+  std::vector<OpenSet> sets;
+  std::size_t smallest = slow.empty() ? 0 : slow.front().group->members.size();
+  for (const Inference::Unexplained& item : slow) {
+    std::vector<std::size_t> met;
+    for (std::size_t i = 0; i < sets.size(); ++i) {
+      if (overlaps(sets[i].candidates, item.candidates)) met.push_back(i);
+    }
+    if (item.group->members.size() > smallest && !met.empty()) continue;
+    OpenSet merged;
+    for (auto i = met.rbegin(); i != met.rend(); ++i) {
+      OpenSet& other = sets[*i];
+      merged.candidates.insert(merged.candidates.end(), other.candidates.begin(), other.candidates.end());
+      merged.groups.insert(merged.groups.end(), other.groups.begin(), other.groups.end());
+      for (const auto& [node, count] : other.slow_groups)
+        merged.slow_groups[node] += count;
+      sets.erase(sets.begin() + static_cast<std::ptrdiff_t>(*i));
+    }
+    merged.candidates.insert(merged.candidates.end(), item.candidates.begin(), item.candidates.end());
+    std::sort(merged.candidates.begin(), merged.candidates.end());
+    merged.candidates.erase(std::unique(merged.candidates.begin(), merged.candidates.end()), merged.candidates.end());
+    merged.groups.push_back(item.group);
+    for (NodeIndex node : item.candidates)
+      ++merged.slow_groups[node];
+    sets.push_back(std::move(merged));
+  }
+  return sets;
+}
+
+/// The most suspected node with one that is known to be good, of its own unit where there is one; with nobody known
+/// to be good, two that were never measured without the most suspected one.
+std::optional<probes::Group> cheapest_probe(const Known& known, const OpenSet& open) {
+  const Layout& layout = known.layout;
+  const auto most = std::max_element(open.slow_groups.begin(), open.slow_groups.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const NodeIndex suspect = most->first;
+  std::optional<NodeIndex> partner;
+  for (NodeIndex node = 0; node < layout.node_count(); ++node) {
+    if (!known.inference.node_good(node) || node == suspect) continue;
+    const bool same_unit = layout.unit_of[node] == layout.unit_of[suspect];
+    if (!partner || (same_unit && layout.unit_of[*partner] != layout.unit_of[suspect])) partner = node;
+  }
+  if (partner) return probes::Group{{layout.names[suspect], layout.names[*partner]}, std::nullopt};
+  std::vector<NodeIndex> others;
+  for (NodeIndex node : open.candidates) {
+    if (node != suspect) others.push_back(node);
+  }
+  if (others.size() < 2 || most->second < 2) return std::nullopt;
+  return probes::Group{{layout.names[others[0]], layout.names[others[1]]}, std::nullopt};
+}
+
+void add_unresolved(const Known& known, Verdict& verdict) {
+  for (const OpenSet& open : open_sets(known.inference)) {
+    Unresolved unresolved;
+    for (NodeIndex node : open.candidates) {
+      Culprit candidate;
+      candidate.node = known.layout.names[node];
+      for (const Group* group : open.groups) {
+        if (!std::binary_search(group->members.begin(), group->members.end(), node)) continue;
+        candidate.kind = kind_of_failure(group->failed > 0 ? group->failure : probes::Status::ok);
+        if (!group->busbw_gbps.empty()) candidate.measured_gbps = group->median_gbps();
+        candidate.expected_gbps = group->expected_gbps;
+      }
+      unresolved.candidates.push_back(std::move(candidate));
+    }
+    unresolved.next_probe = cheapest_probe(known, open);
+    verdict.unresolved.push_back(std::move(unresolved));
+  }
+  const SlowWays ways = slow_ways(known.layout, known.inference);
+  if (!ways.undecided.empty()) {
+    Unresolved unresolved;
+    for (const SlowWay& way : ways.undecided)
+      unresolved.candidates.push_back(culprit_way(known, way));
+    verdict.unresolved.push_back(std::move(unresolved));
+  }
+}
+
+/// Nothing but one shared node: everything was measured against it, so nobody stands out.
+void add_confounded(const Known& known, Verdict& verdict) {
+  OpenSet open;
+  for (const Group& group : known.inference.groups()) {
+    if (group.members.size() < 2 || group.rail != kAllRails) continue;
+    for (NodeIndex node : group.members)
+      ++open.slow_groups[node];
+  }
+  if (open.slow_groups.empty()) return;
+  for (const auto& [node, count] : open.slow_groups)
+    open.candidates.push_back(node);
+  Unresolved unresolved;
+  for (NodeIndex node : open.candidates) {
+    Culprit candidate;
+    candidate.node = known.layout.names[node];
+    unresolved.candidates.push_back(std::move(candidate));
+  }
+  unresolved.next_probe = cheapest_probe(known, open);
+  verdict.unresolved.push_back(std::move(unresolved));
+}
+
+// ---- the words ------------------------------------------------------------------------------------------------
+
+/// Slow groups that nothing explains although every member is well elsewhere, and slow readings taken back.
+int contradictions(const Known& known) {
+  int count = known.inference.flips();
+  for (const Inference::Unexplained& item : known.inference.unexplained()) {
+    if (item.candidates.empty()) count += item.group->bad();
+  }
+  return count;
+}
+
+std::string percent(double fraction) {
+  return fmt::format("{:.0f} %", 100 * fraction);
+}
+
+struct Scatter {
+  double variation = 0;  ///< standard deviation over mean
+  double high = 0;
+  double low = 0;
+};
+
+Scatter scatter_of(const Known& known) {
+  std::vector<double> samples;
+  Scatter scatter;
+  double widest = 1;
+  for (const Group& group : known.inference.groups()) {
+    if (group.rail != kAllRails || group.members.size() < 2 || group.busbw_gbps.empty()) continue;
+    samples.insert(samples.end(), group.busbw_gbps.begin(), group.busbw_gbps.end());
+    const auto [low, high] = std::minmax_element(group.busbw_gbps.begin(), group.busbw_gbps.end());
+    if (*low > 0 && *high / *low > widest) {
+      widest = *high / *low;
+      scatter.low = *low;
+      scatter.high = *high;
+    }
+  }
+  if (samples.size() < 2) return scatter;
+  const double mean = std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
+  double squares = 0;
+  for (double sample : samples)
+    squares += (sample - mean) * (sample - mean);
+  scatter.variation = std::sqrt(squares / static_cast<double>(samples.size() - 1)) / mean;
+  return scatter;
+}
+
+Finding unstable_finding(const Known& known, int count) {
+  const Scatter scatter = scatter_of(known);
+  Finding finding;
+  finding.kind = "unstable";
+  finding.severity = Severity::minor;
+  finding.subject = "run";
+  finding.summary = fmt::format("{} of {} measurements were slow without anything that explains it: variation {}",
+                                count, known.inference.readings(), percent(scatter.variation));
+  if (scatter.high > 0) {
+    finding.summary += fmt::format("; the same nodes gave {:.4g} and {:.4g} GB/s", scatter.high, scatter.low);
+  }
+  finding.likely_cause = "Other traffic on the fabric, too few iterations, or a fault that comes and goes.";
+  finding.next_step = "Repeat with more --iterations or another --bytes, at a quiet hour; then compare.";
+  return finding;
+}
+
+Finding all_slow_finding(const Known& known, double measured_gbps, const Baseline& baseline) {
+  Finding finding;
+  finding.kind = "all-slow";
+  finding.severity = Severity::major;
+  finding.subject = fmt::format("all {} nodes", known.layout.node_count());
+  finding.summary = fmt::format("Every probe is slow, all alike: {:.4g} of {:.4g} GB/s expected. No node stands out.",
+                                measured_gbps, baseline.busbw_gbps);
+  finding.likely_cause =
+      "Something that all nodes share: driver, library or settings, the transport in use; or the expectation is not "
+      "for this shape.";
+  finding.next_step = "Check the expectation, then what changed on all nodes since the last good run.";
+  return finding;
+}
+
+Finding finding_for(const Known& known, const Culprit& culprit) {
+  Finding finding;
+  finding.kind = culprit.kind == CulpritKind::node ? "slow-node" : to_string(culprit.kind);
+  finding.severity = Severity::major;
+  finding.subject = describe(culprit);
+  if (culprit.measured_gbps && culprit.expected_gbps) {
+    finding.summary =
+        fmt::format("{:.4g} GB/s measured, {:.4g} GB/s expected", *culprit.measured_gbps, *culprit.expected_gbps);
+  } else {
+    finding.summary = fmt::format("{} in every probe that it was in",
+                                  culprit.kind == CulpritKind::unreachable ? "Not reached" : "No result");
+  }
+  if (!culprit.node.empty()) finding.suspects = {culprit.node};
+  if (!culprit.nodes.empty()) finding.suspects = culprit.nodes;
+  const auto node = known.layout.index_of.find(culprit.node);
+  if (node == known.layout.index_of.end()) return finding;
+  const auto fault = known.touched.faults.find(node->second);
+  if (fault != known.touched.faults.end()) finding.evidence.push_back({culprit.node, fault->second.what});
+  for (const Group& group : known.inference.groups()) {
+    if (group.state != Group::State::low || group.members.size() > 2) continue;
+    if (!std::binary_search(group.members.begin(), group.members.end(), node->second)) continue;
+    if (culprit.rail && group.rail != *culprit.rail) continue;
+    std::string where = topology::fold_hostlist(known.layout.names_of(group.members));
+    if (group.rail != kAllRails) where += fmt::format(" rail {}", group.rail);
+    finding.evidence.push_back({std::move(where), group.busbw_gbps.empty()
+                                                      ? std::string("probe ") + probes::to_string(group.failure)
+                                                      : fmt::format("{:.4g} GB/s", group.median_gbps())});
+  }
+  return finding;
+}
+
+std::string list_culprits(const std::vector<Culprit>& culprits) {
+  std::string text;
+  for (std::size_t i = 0; i < culprits.size() && i < 5; ++i)
+    text += (i == 0 ? "" : ", ") + describe(culprits[i]);
+  if (culprits.size() > 5) text += fmt::format(" and {} more", culprits.size() - 5);
+  return text;
+}
+
+void count_nodes(const Known& known, Verdict& verdict) {
+  verdict.asked = static_cast<int>(known.layout.node_count());
+  verdict.measured = static_cast<int>(known.touched.measured.size());
+  verdict.failed = static_cast<int>(known.touched.probed.size() - known.touched.measured.size());
+  verdict.skipped = verdict.asked - verdict.measured - verdict.failed;
+}
+
+void add_baseline(const Known& known, Verdict& verdict) {
+  const double expected = known.inference.expected_or_zero(known.layout.node_count(), false);
+  if (expected > 0 && !known.inference.confounded()) {
+    verdict.baseline = Baseline{expected, known.inference.expectations().source()};
+  }
+  std::vector<NodeIndex> all(known.layout.node_count());
+  std::iota(all.begin(), all.end(), NodeIndex{0});
+  const Group* whole = known.inference.find(all, kAllRails);
+  if (whole != nullptr && !whole->busbw_gbps.empty()) verdict.whole_gbps = whole->median_gbps();
+  const Group* rest = known.inference.find(known.rest, kAllRails);
+  if (rest != nullptr && !rest->busbw_gbps.empty()) verdict.rest_gbps = rest->median_gbps();
+}
+
+/// Every comparable group low, at one speed, and nobody acquitted.
+bool all_slow_alike(const Known& known) {
+  std::vector<double> busbw_gbps;
+  for (const Group& group : known.inference.groups()) {
+    if (group.members.size() < 2 || group.rail != kAllRails) continue;
+    if (group.state != Group::State::low || group.failed > 0) return false;
+    busbw_gbps.push_back(group.median_gbps());
+  }
+  if (busbw_gbps.size() < 3) return false;
+  const auto [low, high] = std::minmax_element(busbw_gbps.begin(), busbw_gbps.end());
+  return *low >= 0.8 * *high;
+}
+
+void decide(const Known& known, Verdict& verdict) {
+  const int odd = contradictions(known);
+  const bool unstable = odd > 1 && binomial_tail(known.inference.readings(), odd, kStableOutlierRate) < kUnstableRisk;
+  if (!verdict.culprits.empty()) {
+    verdict.kind = Verdict::Kind::degraded;
+    verdict.why = list_culprits(verdict.culprits) + ".";
+    if (known.rest_good) {
+      verdict.why += " Without it the rest is well.";
+    } else {
+      verdict.why += " The rest was not shown to be well.";
+    }
+    return;
+  }
+  if (known.touched.finished == 0) {
+    const bool refused_only = known.touched.refused == known.touched.probes;
+    verdict.kind = refused_only ? Verdict::Kind::inconclusive : Verdict::Kind::failed;
+    const std::string& reason = refused_only ? known.touched.first_refusal : known.touched.first_failure;
+    verdict.why = "No probe gave a result. The first said: " + (reason.empty() ? "nothing" : reason);
+    return;
+  }
+  if (known.layout.node_count() > 2 && all_slow_alike(known) && verdict.baseline) {
+    verdict.kind = Verdict::Kind::degraded;
+    verdict.unresolved.clear();
+    verdict.findings.push_back(all_slow_finding(known, verdict.whole_gbps.value_or(0), *verdict.baseline));
+    verdict.why = verdict.findings.back().summary;
+    return;
+  }
+  if (known.rest_good && verdict.unresolved.empty() && !unstable) {
+    verdict.kind = Verdict::Kind::healthy;
+    verdict.why = "All nodes reach what is expected together.";
+    return;
+  }
+  verdict.kind = Verdict::Kind::inconclusive;
+  if (known.inference.confounded()) {
+    verdict.why = known.layout.node_count() == 1
+                      ? "One node has nothing to be compared with: give --expect-busbw, or more nodes."
+                      : "Every probe has a node in common and none stands out, so nobody can be told good from bad: "
+                        "give --expect-busbw, or measure without that node.";
+    if (known.layout.node_count() == 2) {
+      verdict.why = "Two nodes have nothing to be compared with: give --expect-busbw, or a third node.";
+    }
+  } else if (unstable) {
+    verdict.findings.push_back(unstable_finding(known, odd));
+    verdict.why = "Too noisy to tell: " + verdict.findings.back().summary + ".";
+  } else if (!verdict.unresolved.empty()) {
+    verdict.why = known.layout.node_count() == 2
+                      ? "Two nodes are slow together: which of them it is takes a third node."
+                      : "Something is slow and the measurements cannot tell what.";
+  } else if (known.out_of_rounds) {
+    verdict.why = "The rounds allowed are used up.";
+  } else if (!verdict.baseline) {
+    verdict.why = "There is nothing to compare with: give --expect-busbw.";
+  } else {
+    verdict.why = "The whole set is slow although everything measured in it is well.";
+  }
+}
+
+}  // namespace
+
+void Touched::note(const Layout& layout, const probes::Measurement& measurement) {
+  ++probes;
+  if (measurement.status == probes::Status::refused) {
+    ++refused;
+    if (first_refusal.empty()) first_refusal = measurement.reason;
+    return;
+  }
+  const bool ended = measurement.status == probes::Status::ok || measurement.status == probes::Status::corrupt;
+  finished += ended;
+  if (!ended && first_failure.empty()) first_failure = measurement.reason;
+  for (const std::string& name : measurement.group.nodes) {
+    const NodeIndex node = layout.index_of.at(name);
+    probed.insert(node);
+    if (ended) measured.insert(node);
+  }
+  for (const probes::NodeFault& fault : measurement.node_faults) {
+    const auto node = layout.index_of.find(fault.node);
+    if (node != layout.index_of.end()) faults.try_emplace(node->second, fault);
+  }
+}
+
+Evidence evidence_for(const Inference& inference, const CombinationSearch::Conclusion& combination) {
+  Evidence evidence;
+  for (const Group& group : inference.groups()) {
+    if (group.rail != kAllRails || group.state != Group::State::low) continue;
+    if (group.members.size() < combination.min_nodes.value_or(2)) continue;
+    if (!std::includes(group.members.begin(), group.members.end(), combination.together.begin(),
+                       combination.together.end())) {
+      continue;
+    }
+    evidence.against +=
+        group.failed * std::log(1 / Inference::kFailureRate) + group.low * std::log(1 / Inference::kOutlierRate);
+    evidence.bad_readings += group.bad();
+    if (group.members != combination.witness) continue;
+    evidence.busbw_gbps = group.busbw_gbps;
+    evidence.expected_gbps = group.expected_gbps.value_or(0);
+  }
+  return evidence;
+}
+
+SlowWays slow_ways(const Layout& layout, const Inference& inference) {
+  SlowWays result;
+  std::set<int> rails;
+  for (const auto& [key, evidence] : inference.crossings())
+    rails.insert(key.rail);
+  std::set<std::pair<UnitIndex, UnitIndex>> slow_on_one_rail;
+  // One rail is more specific than all of them: the way over all rails (kAllRails is -1) comes last.
+  for (auto rail = rails.rbegin(); rail != rails.rend(); ++rail) {
+    std::map<UnitIndex, std::vector<CrossingKey>> slow_at;
+    std::set<UnitIndex> well_somewhere;
+    for (const auto& [key, evidence] : inference.crossings()) {
+      if (key.rail != *rail) continue;
+      if (evidence.good) {
+        well_somewhere.insert({key.first, key.second});
+      } else if (evidence.against > 0) {
+        slow_at[key.first].push_back(key);
+        slow_at[key.second].push_back(key);
+      }
+    }
+    std::set<CrossingKey> explained;
+    std::vector<SlowWay> uplinks;
+    for (const auto& [unit, ways] : slow_at) {
+      if (ways.size() < 2 || well_somewhere.contains(unit)) continue;
+      // Each way on its own evidence: one outlier beside a slow path must not make it an uplink.
+      const bool each_repeated = std::all_of(ways.begin(), ways.end(), [&](const CrossingKey& way) {
+        return inference.crossings().at(way).bad_readings >= kLeastReadingsOfAWay;
+      });
+      explained.insert(ways.begin(), ways.end());
+      if (!each_repeated) continue;
+      SlowWay uplink{true, unit, unit, *rail, {}};
+      for (const CrossingKey& way : ways)
+        uplink.evidence = joined(uplink.evidence, inference.crossings().at(way));
+      if (inference.convicted(uplink.evidence)) uplinks.push_back(std::move(uplink));
+    }
+    const bool every_way_slow = layout.unit_count() == 3 && uplinks.size() == 3;
+    auto& into = every_way_slow ? result.undecided : result.convicted;
+    into.insert(into.end(), uplinks.begin(), uplinks.end());
+    for (const auto& [key, evidence] : inference.crossings()) {
+      if (key.rail != *rail || explained.contains(key) || !inference.convicted(evidence)) continue;
+      const bool ends_well = well_somewhere.contains(key.first) && well_somewhere.contains(key.second);
+      if (layout.unit_count() > 2 && !ends_well) continue;  // may still turn out to be an uplink
+      if (*rail == kAllRails && slow_on_one_rail.contains({key.first, key.second})) continue;
+      if (*rail != kAllRails) slow_on_one_rail.insert({key.first, key.second});
+      result.convicted.push_back({false, key.first, key.second, *rail, evidence});
+    }
+  }
+  return result;
+}
+
+std::set<UnitIndex> units_cut_off(const Layout& layout, const Inference& inference) {
+  std::set<UnitIndex> units;
+  for (const SlowWay& way : slow_ways(layout, inference).convicted) {
+    if (units.contains(way.first) || (!way.uplink && units.contains(way.second))) continue;
+    const bool second_smaller =
+        !way.uplink && layout.unit_nodes[way.second].size() <= layout.unit_nodes[way.first].size();
+    units.insert(second_smaller ? way.second : way.first);
+  }
+  return units;
+}
+
+Verdict conclude(const Known& known) {
+  Verdict verdict;
+  count_nodes(known, verdict);
+  add_baseline(known, verdict);
+  add_node_culprits(known, verdict.culprits);
+  add_leaf_culprits(known, verdict.culprits);
+  for (const SlowWay& way : slow_ways(known.layout, known.inference).convicted) {
+    verdict.culprits.push_back(culprit_way(known, way));
+  }
+  add_pair_culprits(known, verdict.culprits);
+  add_combination_culprits(known, verdict.culprits);
+  sort_culprits(verdict.culprits);
+  for (const Culprit& culprit : verdict.culprits)
+    verdict.findings.push_back(finding_for(known, culprit));
+  if (known.inference.confounded() && verdict.culprits.empty()) {
+    add_confounded(known, verdict);
+  } else {
+    add_unresolved(known, verdict);
+  }
+  for (NodeIndex node = 0; node < known.layout.node_count(); ++node) {
+    if (known.inference.node_good(node)) verdict.cleared.push_back(known.layout.names[node]);
+  }
+  decide(known, verdict);
+  return verdict;
+}
+
+}  // namespace weft::bisect

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "bisect/combination.h"
+#include "bisect/inference.h"
+#include "bisect/layout.h"
+#include "bisect/verdict.h"
+
+namespace weft::bisect {
+
+/// Which nodes took part in what, and what the probes said of them: for the counts and the words of a verdict.
+struct Touched {
+  std::set<NodeIndex> measured;
+  std::set<NodeIndex> probed;
+  std::map<NodeIndex, probes::NodeFault> faults;  ///< the first one of each node
+  int probes = 0;
+  int finished = 0;  ///< ended with values, right or wrong
+  int refused = 0;
+  std::string first_refusal;
+  std::string first_failure;
+
+  void note(const Layout& layout, const probes::Measurement& measurement);
+};
+
+/// A way above the leaves that is slow: all ways of one unit (`uplink`), or only the one between two (`path`).
+struct SlowWay {
+  bool uplink = false;
+  UnitIndex first = 0;
+  UnitIndex second = 0;  ///< the other end of a path; unused for an uplink
+  int rail = kAllRails;
+  Evidence evidence;
+};
+
+/// Three ways of one unit, or more, slow and none good: its uplink. One slow way between two units that are well with
+/// others: the path. `undecided`: slow ways that fit neither (three units, every way slow).
+struct SlowWays {
+  std::vector<SlowWay> convicted;
+  std::vector<SlowWay> undecided;
+};
+SlowWays slow_ways(const Layout& layout, const Inference& inference);
+
+/// All slow groups that this combination explains.
+Evidence evidence_for(const Inference& inference, const CombinationSearch::Conclusion& combination);
+
+/// Units to leave out so that what remains crosses no slow way.
+std::set<UnitIndex> units_cut_off(const Layout& layout, const Inference& inference);
+
+struct Known {
+  const Layout& layout;
+  const Inference& inference;
+  const std::vector<CombinationSearch::Conclusion>& combinations;
+  const Touched& touched;
+  bool rest_good = false;
+  std::vector<NodeIndex> rest;
+  bool out_of_rounds = false;
+};
+
+/// The verdict that the measurements so far allow.
+Verdict conclude(const Known& known);
+
+}  // namespace weft::bisect
