@@ -28,7 +28,8 @@ struct StageTimeouts {
 
 struct ProbeSpec {
   Op op = Op::all_reduce;
-  std::uint64_t bytes = 0;  ///< nccl-tests' size: bytes of each rank's buffer (its total for all_gather, reduce_scatter)
+  std::uint64_t bytes =
+      0;  ///< nccl-tests' size: bytes of each rank's buffer (its total for all_gather, reduce_scatter)
   int iterations = 5;
   int warm_up_iterations = 1;
   int gpus_per_node = 1;
@@ -72,6 +73,7 @@ struct Measurement {
   double busbw_gbps = 0;            ///< GB/s; meaningful only when ok
   double wall_s = 0;                ///< of the whole probe, launch to last answer
   std::vector<std::string> notes;   ///< such as "data not verified", "connectivity only"
+  std::string finding_kind;  ///< class of the finding that the probe itself gives, such as `split-launch`; else empty
 };
 
 const char* to_string(Op op);

@@ -430,7 +430,7 @@ INSTANTIATE_TEST_SUITE_P(
                                 {.ranks = 16, .hosts = {}, .op = Op::all_reduce},
                                 29,
                                 0,
-                                22.89,
+                                22.88,
                                 4,
                                 2147483648,
                                 {},
