@@ -5,11 +5,15 @@
 #include <charconv>
 #include <cmath>
 #include <cstddef>
+#include <set>
 #include <span>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <yaml-cpp/depthguard.h>
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include "topology/error.h"
@@ -142,8 +146,7 @@ class Reader {
     const Map map = read_map(field, field.path + ".", kUnitKeys);
     const Field name = require(map, "name");
     const Unit unit{read_name(name), {}, {}};
-    const auto has_same_name = [&](const Unit& other) { return other.name == unit.name; };
-    if (std::ranges::any_of(fabric_.units, has_same_name)) {
+    if (!unit_names_.insert(unit.name).second) {
       fail(name, fmt::format("there are two units {}", unit.name), "a name of its own for each unit");
     }
     fabric_.units.push_back(unit);
@@ -298,18 +301,43 @@ class Reader {
 
   const std::string& file_;
   Fabric fabric_;
+  std::set<std::string> unit_names_;
   std::map<std::string, std::size_t> unit_by_leaf_;
 };
 
-YAML::Node the_only_document(std::string_view yaml, const std::string& file) {
-  const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(yaml));
-  if (documents.size() > 1) {
-    throw InputError({"a second YAML document starts here", at(file, documents[1].Mark()), "one document", ""});
+/// Takes note of where a document starts and of nothing in it.
+class DocumentStart final : public YAML::EventHandler {
+ public:
+  const YAML::Mark& mark() const { return mark_; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override { mark_ = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+ private:
+  YAML::Mark mark_;
+};
+
+/// YAML::Load would ignore everything after the first document, and YAML::LoadAll of yaml-cpp 0.7 never ends for some
+/// damaged files (`,!x: y`), of which it reads one empty document after another. So documents are counted up to two.
+YAML::Node the_only_document(const std::string& yaml, const std::string& file) {
+  std::istringstream stream(yaml);
+  YAML::Parser parser(stream);
+  DocumentStart start;
+  if (parser.HandleNextDocument(start) && parser.HandleNextDocument(start)) {
+    throw InputError({"a second YAML document starts here", at(file, start.mark()), "one document", ""});
   }
-  if (documents.empty() || documents.front().IsNull()) {
+  YAML::Node document = YAML::Load(yaml);
+  if (document.IsNull()) {
     throw InputError({"declares nothing", file, "a fabric with at least the key units (docs/fabric.md)", ""});
   }
-  return documents.front();
+  return document;
 }
 
 std::vector<std::string> all_nodes(const Fabric& fabric) {
@@ -329,7 +357,9 @@ std::optional<std::size_t> Fabric::unit_of(const std::string& node) const {
 
 Fabric parse_fabric(std::string_view yaml, const std::string& file) {
   try {
-    return Reader(file).read(the_only_document(yaml, file));
+    return Reader(file).read(the_only_document(std::string(yaml), file));
+  } catch (const YAML::DeepRecursion& error) {
+    throw InputError({"nested too deeply", at(file, error.mark), "a fabric as in docs/fabric.md", ""});
   } catch (const YAML::Exception& error) {
     throw InputError({"not valid YAML: " + in_quotes(error.msg), at(file, error.mark), "",
                       R"(mind that host lists have to be quoted inside { }, such as "gpu[001-032]")"});

@@ -10,7 +10,7 @@
 
 namespace weft::topology {
 
-/// A fabric file that goes on for longer is not one: ten thousand nodes, each written out, take a tenth of it.
+/// A fabric file that goes on for longer is not one: a hundred thousand nodes, each written out, take a quarter.
 inline constexpr std::size_t kMaxFabricBytes = std::size_t{4} << 20;
 
 enum class LinkType { infiniband, roce };

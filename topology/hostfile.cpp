@@ -102,7 +102,8 @@ class Line {
 
   /// `gpu001:8`, also as one of several in `gpu001:8,gpu002:8`.
   void blank_counts(std::size_t start, std::size_t end) {
-    for (std::size_t colon = view_.find(':', start); colon < end; colon = view_.find(':', colon + 1)) {
+    const std::string_view until_end = view_.substr(0, end);
+    for (auto colon = until_end.find(':', start); colon < end; colon = until_end.find(':', colon + 1)) {
       const std::size_t behind = skip_digits(colon + 1);
       const bool follows_a_host = colon > start && view_[colon - 1] != ',';
       if (!follows_a_host || behind == colon + 1 || !ends_number(behind)) {

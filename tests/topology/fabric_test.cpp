@@ -264,7 +264,10 @@ TEST(Fabric, RefusesWhatIsNoYamlOrNoMap) {
       {"rails: 8: 4\n", "f.yaml:1:9", "not valid YAML"},
       {"fabric: *nowhere\n", "f.yaml:1:9", "not valid YAML"},
       {"units:\n  - {name: a, nodes: gpu[001-032]}\n", "f.yaml:2:25", "not valid YAML"},
-      {"units: [{name: a, nodes: n1}]\n---\nrails: 2\n", "f.yaml:3:1", "a second YAML document"},
+      {"units: [{name: a, nodes: n1}]\n---\nrails: 2\n", "f.yaml:2:1", "a second YAML document"},
+      {"{units: [{name: a, nodes: n1}]}\nrails: 2\n", "f.yaml:2:1", "a second YAML document"},
+      {",!x: y\n", "f.yaml:1:1", "a second YAML document"},  // yaml-cpp finds empty documents without end here
+      {"units: " + std::string(10'000, '['), "f.yaml:1:", "nested too deeply"},
       {std::string("\x7f"
                    "ELF\x02\x01\x01\0\0\0\xff",
                    11),
