@@ -20,6 +20,9 @@ namespace {
 void create_private_file(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (descriptor >= 0) ::close(descriptor);
+  if (descriptor >= 0 || errno == EEXIST) return;
+  throw RunError({fmt::format("cannot make the history: {}", std::strerror(errno)), path, "",
+                  "make its directory writable, or choose another file with --db"});
 }
 
 /// `file:` URI of a path: everything that means something in a URI is percent-encoded.
