@@ -150,6 +150,8 @@ std::vector<std::string> hosts_of(const NcclTestsJob& job) {
 std::optional<Objection> object_to_hosts(const NcclTestsJob& job, const std::vector<std::string>& asked) {
   if (asked.empty()) return std::nullopt;
   const std::vector<std::string> hosts = hosts_of(job);
+  // Containers that all call themselves so: neither names nor their number say anything.
+  if (std::find(hosts.begin(), hosts.end(), "localhost") != hosts.end()) return std::nullopt;
   if (job.complete && hosts.size() != asked.size()) {
     return Objection{kSplitLaunch,
                      fmt::format("ranks ran on {} ({}), {} asked", plural(static_cast<int>(hosts.size()), "host"),
@@ -162,7 +164,7 @@ std::optional<Objection> object_to_hosts(const NcclTestsJob& job, const std::vec
   }
   std::vector<std::string> strangers;
   for (const std::string& host : hosts) {
-    if (host != "localhost" && !known.contains(host_label(host))) strangers.push_back(host);
+    if (!known.contains(host_label(host))) strangers.push_back(host);
   }
   if (strangers.empty()) return std::nullopt;
   return Objection{kSplitLaunch, fmt::format("ranks ran on {}, which was not asked for; asked: {}",

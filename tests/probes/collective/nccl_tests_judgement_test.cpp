@@ -163,7 +163,7 @@ TEST(NcclTestsJudgement, AcceptsTheShapeThatWasAsked) {
       {"addresses of IPv6", healthy, {.ranks = 4, .hosts = {"2001:db8::1", "2001:db8::2"}, .op = {}}},
       {"containers that all call themselves localhost",
        replaced(replaced(healthy, "node001", "localhost"), "node002", "localhost"),
-       {.ranks = 4, .hosts = {"node001"}, .op = {}}},
+       {.ranks = 4, .hosts = {"node001", "node002"}, .op = {}}},
       {"two runs, one after the other", healthy + healthy, kFourRanks},
       {"no device lines, bandwidths fit", no_devices, kFourRanks},
       {"part of the device lines, bandwidths fit", replaced(healthy, "#  Rank  2", "#  Other"), kFourRanks},
