@@ -69,14 +69,20 @@ class CombinationSearch::Walk {
       if (const auto other = same_size_without(last, witness, order)) {
         if (slow(*other)) {
           require_sure({*other});
-          return Conclusion{together_, witness.size(), witness};
+          const std::optional<NodeIndex> needed = needed_in_common(witness, *other);
+          if (!needed) return Conclusion{together_, witness.size(), witness};
+          together_.push_back(*needed);
+          order = without(together_);
+          continue;
         }
       }
       require_sure({witness});
       const Nodes outsiders = without(witness);
       if (!outsiders.empty() && together_.empty() && slow(joined(base, {outsiders.front()}))) {
         // Neither the last node nor the size alone: somebody in the base matters, and enough others.
-        together_.push_back(needed_in(base));
+        const std::optional<NodeIndex> needed = needed_in(base, base, witness.size());
+        if (!needed) return std::nullopt;
+        together_.push_back(*needed);
         order = without(together_);
         continue;
       }
@@ -202,18 +208,43 @@ class CombinationSearch::Walk {
     return joined(together_, first(pool, count));
   }
 
-  /// The member of `base` that is needed: halving what is kept of it, filled up to size with nodes from outside.
-  NodeIndex needed_in(const Nodes& base) const {
-    const Nodes outsiders = without(base);
-    const std::size_t size = base.size() + 1;
-    std::size_t kept_well = size > outsiders.size() ? size - outsiders.size() : 0;
-    std::size_t kept_slow = base.size();
-    while (kept_slow - kept_well > 1) {
-      const std::size_t middle = (kept_well + kept_slow) / 2;
-      const bool is_slow = slow(joined(first(base, middle), first(outsiders, size - middle)));
-      (is_slow ? kept_slow : kept_well) = middle;
+  /// Sets of one size that are slow may still need a node that they have in common: leaves those out, a part at a time,
+  /// where a few questions are enough.
+  std::optional<NodeIndex> needed_in_common(const Nodes& witness, const Nodes& other) const {
+    constexpr std::size_t kMostQuestions = 2;
+    Nodes common;
+    std::copy_if(witness.begin(), witness.end(), std::back_inserter(common),
+                 [&](NodeIndex node) { return has(other, node) && !has(together_, node); });
+    const std::size_t spare = all_.size() - witness.size();
+    if (common.empty() || common.size() > spare * kMostQuestions) return std::nullopt;
+    for (std::size_t begin = 0; begin < common.size(); begin += spare) {
+      const Nodes part = first(from(common, begin), std::min(spare, common.size() - begin));
+      const Nodes pool = without(joined(together_, part));
+      if (!slow(joined(together_, first(pool, witness.size() - together_.size())))) {
+        return needed_in(witness, part, witness.size());
+      }
     }
-    return base[kept_slow - 1];
+    return std::nullopt;
+  }
+
+  /// The one of `in_question`, members of the slow `base`, that is needed: half of them at a time are replaced by nodes
+  /// from outside, up to `size`, as far as there are enough. Nothing when there are not.
+  std::optional<NodeIndex> needed_in(const Nodes& base, Nodes in_question, std::size_t size) const {
+    const Nodes outsiders = without(base);
+    const std::size_t missing = size - base.size();
+    if (outsiders.size() <= missing) return std::nullopt;
+    while (in_question.size() > 1) {
+      const Nodes dropped = first(in_question, std::min(in_question.size() / 2, outsiders.size() - missing));
+      Nodes kept;
+      std::copy_if(base.begin(), base.end(), std::back_inserter(kept),
+                   [&](NodeIndex node) { return !has(dropped, node); });
+      if (slow(joined(kept, first(outsiders, dropped.size() + missing)))) {
+        in_question.erase(in_question.begin(), in_question.begin() + static_cast<std::ptrdiff_t>(dropped.size()));
+      } else {
+        in_question = dropped;
+      }
+    }
+    return in_question.front();
   }
 
   const Nodes& all_;

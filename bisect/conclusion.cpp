@@ -369,7 +369,7 @@ Scatter scatter_of(const Known& known) {
   double squares = 0;
   for (double sample : samples)
     squares += (sample - mean) * (sample - mean);
-  scatter.variation = std::sqrt(squares / static_cast<double>(samples.size() - 1)) / mean;
+  scatter.variation = std::sqrt(squares / static_cast<double>(samples.size())) / mean;
   return scatter;
 }
 
@@ -460,6 +460,29 @@ void add_baseline(const Known& known, Verdict& verdict) {
   if (whole != nullptr && !whole->busbw_gbps.empty()) verdict.whole_gbps = whole->median_gbps();
   const Group* rest = known.inference.find(known.rest, kAllRails);
   if (rest != nullptr && !rest->busbw_gbps.empty()) verdict.rest_gbps = rest->median_gbps();
+}
+
+/// Measured, and neither guilty nor under suspicion: every slow group that they were in is explained by somebody else.
+void add_cleared(const Known& known, Verdict& verdict) {
+  std::set<std::string> suspected;
+  for (const Culprit& culprit : verdict.culprits) {
+    suspected.insert(culprit.node);
+    suspected.insert(culprit.nodes.begin(), culprit.nodes.end());
+  }
+  for (const Unresolved& unresolved : verdict.unresolved) {
+    for (const Culprit& candidate : unresolved.candidates)
+      suspected.insert(candidate.node);
+  }
+  std::vector<bool> in_a_group(known.layout.node_count(), false);
+  for (const Group& group : known.inference.groups()) {
+    if (group.members.size() < 2 || group.state == Group::State::unknown) continue;
+    for (NodeIndex node : group.members)
+      in_a_group[node] = true;
+  }
+  for (NodeIndex node = 0; node < known.layout.node_count(); ++node) {
+    const std::string& name = known.layout.names[node];
+    if (in_a_group[node] && !suspected.contains(name)) verdict.cleared.push_back(name);
+  }
 }
 
 /// Every comparable group low, at one speed, and nobody acquitted.
@@ -653,9 +676,7 @@ Verdict conclude(const Known& known) {
   } else {
     add_unresolved(known, verdict);
   }
-  for (NodeIndex node = 0; node < known.layout.node_count(); ++node) {
-    if (known.inference.node_good(node)) verdict.cleared.push_back(known.layout.names[node]);
-  }
+  add_cleared(known, verdict);
   decide(known, verdict);
   return verdict;
 }

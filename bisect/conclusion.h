@@ -52,7 +52,7 @@ std::set<UnitIndex> units_cut_off(const Layout& layout, const Inference& inferen
 struct Known {
   const Layout& layout;
   const Inference& inference;
-  const std::vector<CombinationSearch::Conclusion>& combinations;
+  std::vector<CombinationSearch::Conclusion> combinations;
   const Touched& touched;
   bool rest_good = false;
   std::vector<NodeIndex> rest;

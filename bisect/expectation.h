@@ -42,7 +42,7 @@ class ExpectationModel {
     int gpus_per_node = 1;
     int rails = 1;
     std::size_t whole_nodes = 0;
-    std::optional<AbsoluteExpectation> absolute;
+    std::optional<AbsoluteExpectation> absolute = std::nullopt;
   };
 
   explicit ExpectationModel(const Options& options) : options_(options) {}

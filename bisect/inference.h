@@ -63,7 +63,7 @@ class Inference {
   struct Options {
     double tolerance = 0.10;
     probes::Scaling scaling = probes::Scaling::unknown;
-    std::optional<AbsoluteExpectation> absolute;
+    std::optional<AbsoluteExpectation> absolute = std::nullopt;
     double false_conviction_rate = 1e-3;  ///< accepted for the whole run
   };
 

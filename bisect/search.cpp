@@ -467,6 +467,7 @@ class Search::State {
   /// The rest is slow and no node, leaf or way explains it. What was low once is measured again before it splits
   /// anything: the rest itself, and pairs that were slow although both nodes are well with others.
   Round doubts() {
+    if (size_limit_known()) return {};  // nothing as large as the rest can be well
     RoundPlan plan(layout_);
     for (const Nodes& members : rest_groups()) {
       const Group* group = inference_.find(members, kAllRails);
@@ -560,7 +561,7 @@ class Search::State {
   // ---- faults that only show in combination -------------------------------------------------------------------
 
   Round combination() {
-    const std::optional<Nodes> slow_set = smallest_slow_rest();
+    const std::optional<Nodes> slow_set = slow_rest();
     if (!slow_set) return {};
     looked_for_combinations_ = true;
     const Group* group = inference_.find(*slow_set, kAllRails);
@@ -592,18 +593,21 @@ class Search::State {
       return plan.to_round("confirm");
     }
     combinations_.push_back(conclusion);
-    if (conclusion.min_nodes) return {};  // nothing as large as the rest can be well
-    return measure_rest();
+    return conclusion.min_nodes ? Round{} : measure_rest();
   }
 
-  /// The rest that is slow although everything in it is well alone.
-  std::optional<Nodes> smallest_slow_rest() const {
-    if (std::any_of(combinations_.begin(), combinations_.end(), [](const auto& known) { return known.min_nodes; })) {
-      return std::nullopt;
-    }
+  bool size_limit_known() const {
+    return std::any_of(combinations_.begin(), combinations_.end(), [](const auto& known) { return known.min_nodes; });
+  }
+
+  /// The rest that is slow although its nodes are well in smaller groups.
+  std::optional<Nodes> slow_rest() const {
+    if (size_limit_known()) return std::nullopt;
     for (const Nodes& members : rest_groups()) {
       const Group* group = inference_.find(members, kAllRails);
-      if (group != nullptr && group->state == Group::State::low && members.size() >= 3) return members;
+      if (group == nullptr || group->state != Group::State::low || members.size() < 3) continue;
+      const auto well = std::count_if(members.begin(), members.end(), [&](NodeIndex node) { return acquitted(node); });
+      if (2 * static_cast<std::size_t>(well) > members.size()) return members;
     }
     return std::nullopt;
   }
