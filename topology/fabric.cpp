@@ -269,7 +269,7 @@ class Reader {
   }
 
   std::string read_name(const Field& field) const {
-    const std::string name = field.value.IsScalar() ? field.value.Scalar() : "";
+    std::string name = field.value.IsScalar() ? field.value.Scalar() : "";
     if (name.empty() || name.size() > kLongestName || !std::ranges::all_of(name, is_host_name_character)) {
       fail_value(field, "a name of letters, digits, `.`, `_` and `-`");
     }
@@ -277,7 +277,7 @@ class Reader {
   }
 
   std::string read_title(const Field& field) const {
-    const std::string title = field.value.IsScalar() ? field.value.Scalar() : "";
+    std::string title = field.value.IsScalar() ? field.value.Scalar() : "";
     const auto is_printable = [](char character) { return character >= ' ' && character <= '~'; };
     if (title.empty() || title.size() > kLongestName || !std::ranges::all_of(title, is_printable)) {
       fail_value(field, "a name of printable ASCII characters");

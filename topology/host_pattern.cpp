@@ -173,12 +173,12 @@ class Parser {
     const std::size_t start = position_;
     const std::string_view digits = number(open, "the step");
     const std::string_view significant = digits.substr(std::min(digits.find_first_not_of('0'), digits.size()));
-    if (significant.empty() || significant.size() > kMostStepDigits) {
-      fail(start, "a step of " + in_quotes(digits), "a step from 1 to 999999999");
-    }
     std::uint64_t value = 0;
-    for (const char digit : significant)
-      value = value * 10 + static_cast<std::uint64_t>(digit - '0');
+    if (significant.size() <= kMostStepDigits) {
+      for (const char digit : significant)
+        value = value * 10 + static_cast<std::uint64_t>(digit - '0');
+    }
+    if (value == 0) fail(start, "a step of " + in_quotes(digits), "a step from 1 to 999999999");
     return value;
   }
 

@@ -117,6 +117,7 @@ std::vector<Members> split_by_padding(Members members) {
     by_width[has_padded_peers ? member.digits.size() : kUnpadded].push_back(member);
   }
   std::vector<Members> result;
+  result.reserve(by_width.size());
   for (auto& [width, peers] : by_width)
     result.push_back(std::move(peers));
   return result;
