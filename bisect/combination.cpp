@@ -69,6 +69,7 @@ class CombinationSearch::Walk {
       if (const auto other = same_size_without(last, witness, order)) {
         if (slow(*other)) {
           require_sure({*other});
+          require_sure({witness});
           const std::optional<NodeIndex> needed = needed_in_common(witness, *other);
           if (!needed) return Conclusion{together_, witness.size(), witness};
           together_.push_back(*needed);

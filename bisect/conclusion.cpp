@@ -581,7 +581,7 @@ void Touched::note(const Layout& layout, const probes::Measurement& measurement)
 Evidence evidence_for(const Inference& inference, const CombinationSearch::Conclusion& combination) {
   Evidence evidence;
   for (const Group& group : inference.groups()) {
-    if (group.rail != kAllRails || group.state != Group::State::low) continue;
+    if (group.rail != kAllRails || group.state != Group::State::low || inference.explained(group)) continue;
     if (group.members.size() < combination.min_nodes.value_or(2)) continue;
     if (!std::includes(group.members.begin(), group.members.end(), combination.together.begin(),
                        combination.together.end())) {

@@ -328,6 +328,13 @@ std::vector<int> Inference::bad_rails(NodeIndex node) const {
   return bad;
 }
 
+bool Inference::rails_confirmed(NodeIndex node) const {
+  // One slow rail explains the slow node; a second one would be a fault of its own, and takes more to believe.
+  const std::vector<int> rails = bad_rails(node);
+  const int needed = rails.size() == 1 ? 2 : 3;
+  return std::all_of(rails.begin(), rails.end(), [&](int r) { return rail(node, r).bad_readings >= needed; });
+}
+
 bool Inference::explained(const Group& group) const {
   if (group.members.size() >= 2) {
     for (const auto& [leaf, evidence] : leaf_bad_) {

@@ -95,11 +95,16 @@ class Inference {
   bool node_bad(NodeIndex node) const;
   /// Rails that convict the node; empty when it is bad as a whole, or good.
   std::vector<int> bad_rails(NodeIndex node) const;
+  /// Each of its bad rails was slow often enough to be named.
+  bool rails_confirmed(NodeIndex node) const;
 
   bool leaf_bad(UnitIndex unit, int rail) const { return leaf_bad_.contains({unit, rail}); }
   const std::map<std::pair<UnitIndex, int>, Evidence>& bad_leaves() const { return leaf_bad_; }
   const std::map<CrossingKey, Evidence>& crossings() const { return crossings_; }
   const std::map<std::pair<NodeIndex, NodeIndex>, Evidence>& pairs() const { return pairs_; }
+
+  /// Something convicted is in the group, on a rail that it uses.
+  bool explained(const Group& group) const;
 
   /// Low groups that nothing convicted explains, with the members that are not acquitted (none of them: a fault that
   /// only shows in combination).
@@ -124,7 +129,6 @@ class Inference {
   void convict_leaves();
   void convict_nodes();
   void weigh_crossings_and_pairs();
-  bool explained(const Group& group) const;
   std::vector<NodeIndex> candidates(const Group& group) const;
   void accuse(Evidence& evidence, const Group& group) const;
 

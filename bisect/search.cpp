@@ -186,19 +186,12 @@ class Search::State {
     return rail == kAllRails ? inference_.node_good(node) : inference_.rail_good(node, rail);
   }
 
-  bool low_rails_confirmed(NodeIndex node) const {
-    for (int rail : inference_.bad_rails(node)) {
-      if (inference_.rail(node, rail).bad_readings < 2) return false;
-    }
-    return true;
-  }
-
   bool settled(NodeIndex node) const {
     if (!usable(node) || acquitted(node)) return true;
     if (tries_[node] >= kMostPartners) return true;
     if (!inference_.node_bad(node)) return false;
     return !options_.can_pin_rails || inference_.convicted(inference_.single(node)) ||
-           (swept_.contains(node) && low_rails_confirmed(node));
+           (swept_.contains(node) && inference_.rails_confirmed(node));
   }
 
   bool suspects_left() const {
@@ -292,6 +285,8 @@ class Search::State {
     repeat_low_singles(plan);
     if (swept_this_round_) add_controls(plan);
     swept_this_round_ = false;
+    // A few suspects may be outliers, and the ways between units what is slow: nodes that idle look at those meanwhile.
+    if (!plan.empty()) add_crossings(plan);
     return plan.to_round("partners");
   }
 
@@ -376,7 +371,7 @@ class Search::State {
     const std::vector<int> low_rails = inference_.bad_rails(node);
     const bool behind_bad_leaf = unit_has_bad_leaf(layout_.unit_of[node]);
     bool tested = false;
-    if (options_.can_pin_rails && swept_.contains(node) && !low_rails.empty() && !low_rails_confirmed(node)) {
+    if (options_.can_pin_rails && swept_.contains(node) && !low_rails.empty() && !inference_.rails_confirmed(node)) {
       for (int rail : low_rails)
         tested |= pair_with_good(plan, node, rail);
     } else if (options_.can_pin_rails && ((evidence.against > 0 && !swept_.contains(node)) || behind_bad_leaf)) {
@@ -489,14 +484,15 @@ class Search::State {
   /// Neighbours in the ring of units, each way once, in rounds that share no uplink; then the slow ones again with
   /// other nodes until they are convicted or acquitted.
   Round crossings() {
-    const std::vector<Nodes> groups = rest_groups();
-    if (groups.empty()) return {};
-    std::vector<UnitIndex> ring;
-    for (NodeIndex node : groups.front()) {
-      if (ring.empty() || ring.back() != layout_.unit_of[node]) ring.push_back(layout_.unit_of[node]);
-    }
-    if (ring.size() < 2) return {};
     RoundPlan plan(layout_);
+    add_crossings(plan);
+    if (!looked_for_combinations_) repeat_contradictions(plan);
+    return plan.to_round("between units");
+  }
+
+  void add_crossings(RoundPlan& plan) {
+    const std::vector<UnitIndex> ring = ring_of_rest();
+    if (ring.size() < 2) return;
     for (const bool seen : {false, true}) {  // every way once before any of them twice
       for (const auto& [first, second] : ring_edges_in_rounds(ring)) {
         for (int rail : crossing_rails()) {
@@ -505,8 +501,16 @@ class Search::State {
         }
       }
     }
-    if (!looked_for_combinations_) repeat_contradictions(plan);
-    return plan.to_round("between units");
+  }
+
+  std::vector<UnitIndex> ring_of_rest() const {
+    std::vector<UnitIndex> ring;
+    const std::vector<Nodes> groups = rest_groups();
+    if (groups.empty()) return ring;
+    for (NodeIndex node : groups.front()) {
+      if (ring.empty() || ring.back() != layout_.unit_of[node]) ring.push_back(layout_.unit_of[node]);
+    }
+    return ring;
   }
 
   std::vector<int> crossing_rails() const {
@@ -553,7 +557,7 @@ class Search::State {
     constexpr std::size_t kEnough = 8;
     Nodes nodes;
     for (NodeIndex node : layout_.unit_nodes[unit]) {
-      if (usable(node) && !inference_.node_bad(node) && nodes.size() < kEnough) nodes.push_back(node);
+      if (usable(node) && acquitted(node) && nodes.size() < kEnough) nodes.push_back(node);
     }
     return nodes;
   }
@@ -588,7 +592,9 @@ class Search::State {
   Round confirm_combination(RoundPlan& plan, const CombinationSearch::Conclusion& conclusion) {
     const Evidence evidence = evidence_for(inference_, conclusion);
     const Group* witness = inference_.find(conclusion.witness, kAllRails);
-    if (!inference_.convicted(evidence) && witness != nullptr && witness->bad() + witness->good < kMostReadings) {
+    const bool seen_twice = witness != nullptr && (witness->failed > 0 || witness->low >= 2 || conclusion.min_nodes);
+    if ((!inference_.convicted(evidence) || !seen_twice) && witness != nullptr &&
+        witness->bad() + witness->good < kMostReadings) {
       plan.add(witness->members);
       return plan.to_round("confirm");
     }

@@ -1,0 +1,105 @@
+// How often the search is exact, and in how many rounds, over random faults of every kind on a noisy simulated fabric.
+// search_scenarios [--runs 200] [--nodes 64,256,1024,4096] [--kind KIND] [--seed 0] [--show]
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "tests/bisect/scenario.h"
+
+namespace {
+
+using namespace weft;
+using Kind = probes::SimFault::Kind;
+
+constexpr const char* kKindNames[] = {"node",  "rail",  "leaf", "uplink",  "path",       "pair",
+                                      "scale", "crash", "hang", "corrupt", "unreachable"};
+
+struct Options {
+  int runs = 200;
+  std::vector<std::size_t> nodes = {64, 256, 1024, 4096};
+  std::string kind;
+  std::uint64_t seed = 0;
+  bool show = false;
+};
+
+struct Tally {
+  int exact = 0;
+  std::vector<int> rounds;
+  std::vector<double> node_seconds;
+  double slowest_choice_s = 0;
+};
+
+template <typename T>
+T median(std::vector<T> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+void run_one(const Options& options, const topology::Fabric& fabric, const std::vector<std::string>& hosts, Kind kind,
+             std::uint64_t seed, Tally& tally) {
+  std::mt19937_64 random(seed);
+  const probes::SimFault fault = bisect::random_fault(kind, fabric, random);
+  probes::SimProber prober(fabric, {fault}, {.seed = seed});
+  const bisect::SearchRun run = bisect::run_search(fabric, hosts, prober, bisect::options_for(fabric, prober));
+  const bool exact = bisect::described(run.verdict) == bisect::described({fault}, fabric);
+  tally.exact += exact;
+  tally.rounds.push_back(run.rounds);
+  tally.node_seconds.push_back(run.node_seconds);
+  tally.slowest_choice_s = std::max(tally.slowest_choice_s, run.slowest_choice_s);
+  if (exact || !options.show) return;
+  fmt::print("  seed {}: {} x {:.3f}, found [{}] in {} rounds\n", seed, bisect::described({fault}, fabric).front(),
+             fault.factor, fmt::join(bisect::described(run.verdict), ", "), run.rounds);
+}
+
+void run_all(const Options& options) {
+  fmt::print("{:>6}  {:<12}{:>14}{:>9}{:>7}{:>15}{:>12}\n", "nodes", "fault", "exact", "rounds", "most", "node-seconds",
+             "choice ms");
+  for (const std::size_t nodes : options.nodes) {
+    const topology::Fabric fabric = bisect::make_fabric(nodes);
+    const std::vector<std::string> hosts = bisect::hosts_of(fabric);
+    for (int kind = 0; kind < static_cast<int>(std::size(kKindNames)); ++kind) {
+      if (!options.kind.empty() && options.kind != kKindNames[kind]) continue;
+      Tally tally;
+      for (int i = 0; i < options.runs; ++i) {
+        const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(i);
+        run_one(options, fabric, hosts, static_cast<Kind>(kind), seed * 100 + static_cast<std::uint64_t>(kind), tally);
+      }
+      fmt::print("{:>6}  {:<12}{:>8}/{:<5}{:>9}{:>7}{:>15.0f}{:>12.1f}\n", nodes, kKindNames[kind], tally.exact,
+                 options.runs, median(tally.rounds), *std::max_element(tally.rounds.begin(), tally.rounds.end()),
+                 median(tally.node_seconds), tally.slowest_choice_s * 1e3);
+    }
+  }
+}
+
+void run_healthy(const Options& options, int runs) {
+  const topology::Fabric fabric = bisect::make_fabric(options.nodes.front());
+  const std::vector<std::string> hosts = bisect::hosts_of(fabric);
+  int blamed = 0;
+  for (int i = 0; i < runs; ++i) {
+    probes::SimProber prober(fabric, {}, {.seed = options.seed + static_cast<std::uint64_t>(i)});
+    blamed += !bisect::run_search(fabric, hosts, prober, bisect::options_for(fabric, prober)).verdict.culprits.empty();
+  }
+  fmt::print("{:>6}  healthy: a culprit named in {} of {} runs\n", options.nodes.front(), blamed, runs);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Options options;
+  int healthy_runs = 10000;
+  CLI::App app("Accuracy and rounds of the search on a simulated fabric");
+  app.add_option("--runs", options.runs);
+  app.add_option("--nodes", options.nodes)->delimiter(',');
+  app.add_option("--kind", options.kind);
+  app.add_option("--seed", options.seed);
+  app.add_option("--healthy-runs", healthy_runs);
+  app.add_flag("--show", options.show);
+  CLI11_PARSE(app, argc, argv);
+  run_all(options);
+  if (options.kind.empty()) run_healthy(options, healthy_runs);
+}
