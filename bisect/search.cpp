@@ -290,11 +290,14 @@ class Search::State {
     return plan.to_round("partners");
   }
 
+  /// A node that is well among others does not slow a collective: its repetition rides along, and costs no round.
   void repeat_low_singles(RoundPlan& plan) {
+    const bool nothing_else = plan.empty();
     for (const Group& group : inference_.groups()) {
       if (group.members.size() != 1 || group.state != Group::State::low) continue;
       const NodeIndex node = group.members.front();
       if (inference_.node_bad(node) || group.good + group.bad() >= kMostReadings) continue;
+      if (nothing_else && inference_.node_good(node)) continue;
       plan.add({node});
     }
   }
@@ -493,14 +496,22 @@ class Search::State {
   void add_crossings(RoundPlan& plan) {
     const std::vector<UnitIndex> ring = ring_of_rest();
     if (ring.size() < 2) return;
-    for (const bool seen : {false, true}) {  // every way once before any of them twice
-      for (const auto& [first, second] : ring_edges_in_rounds(ring)) {
-        for (int rail : crossing_rails()) {
-          const CrossingKey key{std::min(first, second), std::max(first, second), rail};
-          if (inference_.crossings().contains(key) == seen && crossing_open(key)) cross(plan, key);
-        }
+    std::vector<CrossingKey> open;
+    for (const auto& [first, second] : ring_edges_in_rounds(ring)) {
+      for (int rail : crossing_rails()) {
+        const CrossingKey key{std::min(first, second), std::max(first, second), rail};
+        if (crossing_open(key)) open.push_back(key);
       }
     }
+    // Every way once before any of them twice, and both ways of a slow uplink in turn.
+    const auto readings = [&](const CrossingKey& key) {
+      const auto found = inference_.crossings().find(key);
+      return found == inference_.crossings().end() ? 0 : found->second.bad_readings;
+    };
+    std::stable_sort(open.begin(), open.end(),
+                     [&](const CrossingKey& a, const CrossingKey& b) { return readings(a) < readings(b); });
+    for (const CrossingKey& key : open)
+      cross(plan, key);
   }
 
   std::vector<UnitIndex> ring_of_rest() const {
@@ -569,7 +580,7 @@ class Search::State {
     if (!slow_set) return {};
     looked_for_combinations_ = true;
     const Group* group = inference_.find(*slow_set, kAllRails);
-    const CombinationSearch search(*slow_set, [&](const Nodes& members) { return answer(members); },
+    const CombinationSearch search(*slow_set, answers(),
                                    {.by_halves = group->failed == 0, .at_once = [&](const Nodes& a, const Nodes& b) {
                                       return share_no_unit_above(a, b);
                                     }});
@@ -618,25 +629,36 @@ class Search::State {
     return std::nullopt;
   }
 
-  /// From all measurements: a subset of a good set is well, a superset of a slow one is slow.
-  CombinationSearch::Answer answer(const Nodes& members) const {
-    const auto subset = [](const Nodes& inner, const Nodes& outer) {
-      return std::includes(outer.begin(), outer.end(), inner.begin(), inner.end());
+  /// From all measurements: a subset of a good set is well, a superset of a slow one is slow. A slow set inside a good
+  /// one was an outlier, and says nothing of its supersets.
+  CombinationSearch::Oracle answers() const {
+    struct Sets {
+      std::vector<const Group*> good;
+      std::vector<const Group*> low;
     };
-    int slow_readings = 0;
+    const auto inside = [](const Nodes& inner, const Nodes& outer) {
+      return inner.size() <= outer.size() && std::includes(outer.begin(), outer.end(), inner.begin(), inner.end());
+    };
+    Sets known;
     for (const Group& group : inference_.groups()) {
       if (group.rail != kAllRails || group.members.size() < 2) continue;
-      if (group.state == Group::State::good && group.members.size() >= members.size() &&
-          subset(members, group.members)) {
-        return CombinationSearch::Answer::well;
-      }
-      if (group.state == Group::State::low && group.members.size() <= members.size() &&
-          subset(group.members, members)) {
-        slow_readings += group.low + 2 * group.failed;  // a failure is not noise
-      }
+      if (group.state == Group::State::good) known.good.push_back(&group);
+      if (group.state == Group::State::low) known.low.push_back(&group);
     }
-    if (slow_readings == 0) return CombinationSearch::Answer::unknown;
-    return slow_readings == 1 ? CombinationSearch::Answer::slow_once : CombinationSearch::Answer::slow;
+    std::erase_if(known.low, [&](const Group* low) {
+      return std::any_of(known.good.begin(), known.good.end(),
+                         [&](const Group* good) { return inside(low->members, good->members); });
+    });
+    return [known = std::move(known), inside](const Nodes& members) {
+      const auto well = [&](const Group* good) { return inside(members, good->members); };
+      if (std::any_of(known.good.begin(), known.good.end(), well)) return CombinationSearch::Answer::well;
+      int slow_readings = 0;
+      for (const Group* low : known.low) {
+        if (inside(low->members, members)) slow_readings += low->low + 2 * low->failed;  // a failure is not noise
+      }
+      if (slow_readings == 0) return CombinationSearch::Answer::unknown;
+      return slow_readings == 1 ? CombinationSearch::Answer::slow_once : CombinationSearch::Answer::slow;
+    };
   }
 
   Layout layout_;
