@@ -16,6 +16,7 @@
 #include "history/process.h"
 #include "history/run_rows.h"
 #include "history/schema.h"
+#include "history/unfinished.h"
 #include "topology/error.h"
 
 namespace weft::history {
@@ -197,6 +198,11 @@ StoredRun History::load(std::int64_t id) {
   StoredRun stored{state_of(rows->state, rows->result.info.controller_host, rows->controller_pid),
                    std::move(rows->result)};
   stored.result.interrupted = stored.state == RunState::interrupted;
+  if (!rows->concluded)
+    stored.result.verdict =
+        unfinished_verdict(stored.result.info, stored.result.rounds,
+                           stored.state == RunState::running ? "The run is going on; these are its rounds so far."
+                                                             : "The controller ended before it could conclude.");
   return stored;
 }
 

@@ -41,7 +41,7 @@ struct RunSummary {
 
 struct StoredRun {
   RunState state = RunState::running;
-  bisect::RunResult result;  ///< of a run that has not finished: the rounds so far, and a verdict that says nothing
+  bisect::RunResult result;  ///< of a run that has not finished: the rounds so far, and a verdict that says so
 };
 
 /// What earlier healthy runs of the same shape reached.

@@ -389,6 +389,7 @@ std::optional<RunRows> select_run(Database& database, std::int64_t run) {
       "rendezvous_timeout_s, init_timeout_s, warm_up_timeout_s, run_timeout_s, injected, verdict, why, baseline_gbps, "
       "baseline_source, whole_gbps, rest_gbps, asked, measured, skipped, failed, cleared, unresolved "
       "FROM run WHERE id = ?");
+  constexpr int kVerdictColumn = 25;
   if (!select.bind(run).step()) return std::nullopt;
   try {
     RunRows rows;
@@ -403,6 +404,7 @@ std::optional<RunRows> select_run(Database& database, std::int64_t run) {
     rows.result.verdict.culprits = select_culprits(database, run);
     rows.result.verdict.findings = select_findings(database, run);
     rows.result.rounds = select_rounds(database, run);
+    rows.concluded = !select.is_null(kVerdictColumn);
     rows.result.interrupted = rows.state == "interrupted";
     return rows;
   } catch (const nlohmann::json::exception& error) {

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "bisect/run.h"
 #include "history/sqlite.h"
@@ -17,6 +19,7 @@ void write_conclusion(Database& database, std::int64_t run, const bisect::RunRes
 struct RunRows {
   std::string state;
   long controller_pid = 0;
+  bool concluded = false;  ///< whether there is a verdict
   bisect::RunResult result;
 };
 /// None when there is no such run. Throws RunError for rows that no weft wrote.

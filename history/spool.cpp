@@ -18,6 +18,7 @@
 #include "history/location.h"
 #include "history/process.h"
 #include "history/record_json.h"
+#include "history/unfinished.h"
 #include "topology/error.h"
 
 namespace weft::history {
@@ -124,9 +125,7 @@ std::int64_t import_run(History& history, const bisect::RunResult& run, bool fin
   bisect::RunResult end = run;
   if (!finished) {
     end.interrupted = true;
-    end.verdict.why = "the controller ended before it could conclude anything";
-    end.verdict.asked = static_cast<int>(run.info.hosts.size());
-    end.verdict.skipped = end.verdict.asked;
+    end.verdict = unfinished_verdict(run.info, run.rounds, "The controller ended before it could conclude.");
   }
   if (!stored || stored->state != RunState::finished) history.finish_run(id, end);
   return id;

@@ -79,6 +79,11 @@ TEST(History, KeepsWhatWasMeasuredWhenTheControllerIsKilled) {
   EXPECT_TRUE(stored.result.interrupted);
   ASSERT_EQ(stored.result.rounds.size(), 1U);
   EXPECT_EQ(stored.result.rounds[0].measurements[0].busbw_gbps, 152);
+  EXPECT_EQ(stored.result.verdict.kind, bisect::Verdict::Kind::inconclusive);
+  EXPECT_EQ(stored.result.verdict.why, "The controller ended before it could conclude.");
+  EXPECT_EQ(stored.result.verdict.asked, 3);
+  EXPECT_EQ(stored.result.verdict.measured, 2);
+  EXPECT_EQ(stored.result.verdict.skipped, 1);
 }
 
 TEST(History, ARunThatGoesOnIsRunningAndOneOfAnotherHostCountsAsSuch) {

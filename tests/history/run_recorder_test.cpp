@@ -150,7 +150,8 @@ TEST(RunRecorder, TheRunOfAKilledControllerIsTakenInAsInterrupted) {
   EXPECT_EQ(stored.state, RunState::interrupted);
   EXPECT_EQ(stored.result.rounds.size(), 1U);
   EXPECT_EQ(stored.result.verdict.asked, 3);
-  EXPECT_EQ(stored.result.verdict.skipped, 3);
+  EXPECT_EQ(stored.result.verdict.failed, 2);
+  EXPECT_EQ(stored.result.verdict.skipped, 1);
 }
 
 TEST(RunRecorder, LeavesAloneWhatIsUnfinishedOrOfAnotherDatabaseOrUnreadable) {
