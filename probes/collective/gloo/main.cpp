@@ -6,9 +6,7 @@
 #include <csignal>
 #include <cstdint>
 #include <exception>
-#include <fstream>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,6 +18,7 @@
 #include <gloo/transport/tcp/device.h>
 #include <unistd.h>
 
+#include "probes/collective/available_memory.h"
 #include "probes/collective/gloo/collective.h"
 #include "probes/collective/gloo/mail_store.h"
 #include "probes/collective/gloo/pacing.h"
@@ -46,19 +45,6 @@ milliseconds lifetime(const StageTimeouts& limits) {
                          2 * kMargin_s);
 }
 
-/// MemAvailable of this host in bytes, or nothing where the kernel does not say.
-std::optional<std::uint64_t> available_memory() {
-  std::ifstream file("/proc/meminfo");
-  std::string key;
-  std::uint64_t kib = 0;
-  std::string unit;
-  while (file >> key >> kib) {
-    if (key == "MemAvailable:") return kib * 1024;
-    std::getline(file, unit);
-  }
-  return std::nullopt;
-}
-
 void refuse_what_cannot_run(RankChannel& channel, const RankParameters& p) {
   const auto refuse = [&](const std::string& why) { channel.fail(RankError::Kind::refused, why); };
   if (p.ranks < 2) refuse("a collective needs at least 2 ranks");
@@ -67,7 +53,7 @@ void refuse_what_cannot_run(RankChannel& channel, const RankParameters& p) {
   }
   const std::uint64_t needed =
       memory_needed(p.op, p.bytes, p.ranks) * static_cast<std::uint64_t>(p.ranks_on_host) + kSpareMemory;
-  const auto available = available_memory();
+  const auto available = available_memory_bytes();
   if (available && needed > *available) {
     refuse(fmt::format("{} ranks on this host need {} MiB of memory and {} MiB are available", p.ranks_on_host,
                        needed >> 20, *available >> 20));
