@@ -56,8 +56,8 @@ TEST(HistoryCommand, ListsRunsInATable) {
   EXPECT_EQ(outcome.exit_status, 0);
   EXPECT_EQ(outcome.output,
             "run  started               nodes  hosts         probe  verdict   culprits             rounds    time\n"
-            "  3  2026-03-01T02:03:04Z      3  gpu[001-003]  gloo   running                            0       -\n"
-            "  2  2026-03-01T02:03:04Z      2  n[1-2]        gloo   healthy                            0  0.00 s\n"
+            "  3  2026-03-01T02:03:04Z      3  gpu[001-003]  gloo   running                             0       -\n"
+            "  2  2026-03-01T02:03:04Z      2  n[1-2]        gloo   healthy                             0  0.00 s\n"
             "  1  2026-03-01T02:03:04Z      3  gpu[001-003]  gloo   degraded  gpu002 rail 3, pat…       2  38.2 s\n");
 }
 
