@@ -1,14 +1,15 @@
 // How often the search is exact, and in how many rounds, over random faults of every kind on a noisy simulated fabric.
-// search_scenarios [--runs 200] [--nodes 64,256,1024,4096] [--kind KIND] [--seed 0] [--show]
+// search_scenarios [--runs 200] [--nodes 64,256,1024,4096] [--kind KIND] [--seed 0] [--show] [--references]
 
-#include <fmt/format.h>
-
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 #include <string>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "tests/bench/reference_strategies.h"
 #include "tests/bisect/scenario.h"
 
 namespace {
@@ -25,6 +26,15 @@ struct Options {
   std::string kind;
   std::uint64_t seed = 0;
   bool show = false;
+  bool references = false;
+};
+
+/// How often a plain strategy blames exactly the faulty node; it has no words for anything else.
+struct ReferenceTally {
+  int exact = 0;
+  int innocent = 0;  ///< runs in which it blamed a node that is well
+  std::vector<int> rounds;
+  std::vector<double> node_seconds;
 };
 
 struct Tally {
@@ -56,6 +66,45 @@ void run_one(const Options& options, const topology::Fabric& fabric, const std::
              fault.factor, fmt::join(bisect::described(run.verdict), ", "), run.rounds);
 }
 
+using Strategy = bench::Attempt (*)(const bench::Bench&);
+
+bool names_a_node(Kind kind) {
+  return kind == Kind::node || kind == Kind::crash || kind == Kind::hang || kind == Kind::corrupt ||
+         kind == Kind::unreachable;
+}
+
+void run_reference(const Options& options, const topology::Fabric& fabric, const std::vector<std::string>& hosts,
+                   Kind kind, Strategy strategy, const char* name) {
+  ReferenceTally tally;
+  for (int i = 0; i < options.runs; ++i) {
+    const std::uint64_t seed = (options.seed + static_cast<std::uint64_t>(i)) * 100 + static_cast<std::uint64_t>(kind);
+    std::mt19937_64 random(seed);
+    const probes::SimFault fault = bisect::random_fault(kind, fabric, random);
+    probes::SimProber prober(fabric, {fault}, {.seed = seed});
+    const bench::Attempt attempt = strategy({hosts, prober, 0.9 * fabric.link.speed_gbit / 8 * fabric.rails});
+    tally.exact += names_a_node(kind) && attempt.blamed == fault.nodes;
+    tally.innocent += std::any_of(attempt.blamed.begin(), attempt.blamed.end(), [&](const std::string& node) {
+      return std::find(fault.nodes.begin(), fault.nodes.end(), node) == fault.nodes.end();
+    });
+    tally.rounds.push_back(attempt.rounds);
+    tally.node_seconds.push_back(attempt.node_seconds);
+  }
+  fmt::print("{:>6}  {:<12}{:>8}/{:<5}{:>9}{:>7}{:>15.0f}   {}, an innocent node blamed in {}\n", hosts.size(),
+             kKindNames[static_cast<int>(kind)], tally.exact, options.runs, median(tally.rounds),
+             *std::max_element(tally.rounds.begin(), tally.rounds.end()), median(tally.node_seconds), name,
+             tally.innocent);
+}
+
+void run_references(const Options& options, const topology::Fabric& fabric, const std::vector<std::string>& hosts,
+                    Kind kind) {
+  constexpr std::size_t kLargestPairScan = 256;  // beyond it a scan takes minutes of the simulator's time
+  run_reference(options, fabric, hosts, kind, bench::sequential_halving, "sequential halving");
+  run_reference(options, fabric, hosts, kind, bench::recursive_parallel_halving, "recursive parallel halving");
+  if (hosts.size() <= kLargestPairScan) {
+    run_reference(options, fabric, hosts, kind, bench::full_pair_scan, "full pair scan");
+  }
+}
+
 void run_all(const Options& options) {
   fmt::print("{:>6}  {:<12}{:>14}{:>9}{:>7}{:>15}{:>12}\n", "nodes", "fault", "exact", "rounds", "most", "node-seconds",
              "choice ms");
@@ -72,6 +121,7 @@ void run_all(const Options& options) {
       fmt::print("{:>6}  {:<12}{:>8}/{:<5}{:>9}{:>7}{:>15.0f}{:>12.1f}\n", nodes, kKindNames[kind], tally.exact,
                  options.runs, median(tally.rounds), *std::max_element(tally.rounds.begin(), tally.rounds.end()),
                  median(tally.node_seconds), tally.slowest_choice_s * 1e3);
+      if (options.references) run_references(options, fabric, hosts, static_cast<Kind>(kind));
     }
   }
 }
@@ -98,7 +148,8 @@ int main(int argc, char** argv) {
   app.add_option("--kind", options.kind);
   app.add_option("--seed", options.seed);
   app.add_option("--healthy-runs", healthy_runs);
-  app.add_flag("--show", options.show);
+  app.add_flag("--show", options.show, "List the runs that were not exact");
+  app.add_flag("--references", options.references, "Run halving and pair scans on the same scenarios");
   CLI11_PARSE(app, argc, argv);
   run_all(options);
   if (options.kind.empty()) run_healthy(options, healthy_runs);
