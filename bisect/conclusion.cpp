@@ -549,7 +549,8 @@ void decide(const Known& known, Verdict& verdict) {
   } else if (known.out_of_rounds) {
     verdict.why = "The rounds allowed are used up.";
   } else if (!verdict.baseline) {
-    verdict.why = "There is nothing to compare with: give --expect-busbw.";
+    verdict.why =
+        "Nothing stands out, but nothing says either what all nodes together should reach: give --expect-busbw.";
   } else {
     verdict.why = "The whole set is slow although everything measured in it is well.";
   }

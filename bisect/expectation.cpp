@@ -34,6 +34,7 @@ void ExpectationModel::learn(const Shape& shape, std::vector<double> busbw_gbps)
 }
 
 double ExpectationModel::share(std::size_t from_nodes, std::size_t to_nodes) const {
+  if (options_.scaling == probes::Scaling::none) return to_nodes == from_nodes ? 1 : 0;
   if (to_nodes <= from_nodes || options_.scaling == probes::Scaling::flat_ring) return 1;
   return hierarchical_share(to_nodes, options_.gpus_per_node) / hierarchical_share(from_nodes, options_.gpus_per_node);
 }
@@ -52,6 +53,7 @@ std::optional<double> ExpectationModel::expected_gbps(const Shape& shape) const 
     // One node alone measures NVLink and PCIe, not the fabric: it is its own scale.
     if (other.one_rail != shape.one_rail || (other.nodes == 1) != (shape.nodes == 1)) continue;
     const double bound = busbw_gbps * share(other.nodes, shape.nodes);
+    if (bound <= 0) continue;
     if (!best || bound > *best) best = bound;
   }
   return best;

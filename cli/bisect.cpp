@@ -89,7 +89,7 @@ bisect::SearchOptions search_options(const BisectOptions& options, const ChosenP
   search.op = spec.op;
   search.tolerance = parse_percent("--tolerance", options.tolerance);
   search.expect_busbw_gbps = options.expect_busbw_gbps;
-  search.scaling = chosen.prober->scaling();
+  search.scaling = chosen.scaling;
   search.can_pin_rails = chosen.prober->can_pin_rails();
   search.can_probe_single_nodes = chosen.prober->can_probe_single_nodes();
   search.max_rounds = options.max_rounds;

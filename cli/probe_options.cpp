@@ -1,5 +1,6 @@
 #include "cli/probe_options.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
@@ -51,7 +52,10 @@ ChosenProber sim_prober(const ProbeOptions& options, const Nodes& nodes) {
   probes::SimScenario scenario;
   if (!options.faults_file.empty()) scenario = probes::load_sim_faults(options.faults_file, nodes.fabric);
   scenario.noise.seed = options.seed;
-  return {std::make_unique<probes::SimProber>(nodes.fabric, std::move(scenario.faults), scenario.noise), {}, ""};
+  return {std::make_unique<probes::SimProber>(nodes.fabric, std::move(scenario.faults), scenario.noise),
+          {},
+          "",
+          probes::Scaling::flat_ring};
 }
 
 ChosenProber gloo_prober(const ProbeOptions& options, const Nodes& nodes, const probes::ProbeSpec& spec) {
@@ -63,9 +67,16 @@ ChosenProber gloo_prober(const ProbeOptions& options, const Nodes& nodes, const 
   }
   launch::GlooProberOptions gloo;
   gloo.gpus_per_node = spec.gpus_per_node;
-  gloo.faults = launch::faults_by_node(injections, nodes.hosts);
+  const auto faults = launch::faults_by_node(injections, nodes.hosts);
+  gloo.faults = faults;
   chosen.prober = std::make_unique<launch::GlooProber>(std::make_unique<launch::LocalLauncher>(), std::move(gloo));
   chosen.launcher = "local";
+  // Processes on one machine share its cores, and more of them are slower without any fault; emulated links bound them.
+  const bool links_bound = std::all_of(nodes.hosts.begin(), nodes.hosts.end(), [&](const std::string& host) {
+    const auto found = faults.find(host);
+    return found != faults.end() && found->second.rate_bytes_per_s > 0;
+  });
+  chosen.scaling = links_bound ? chosen.prober->scaling() : probes::Scaling::none;
   return chosen;
 }
 
@@ -122,7 +133,7 @@ ChosenProber choose_prober(const ProbeOptions& options, const Nodes& nodes, cons
   }
   if (probe != "sim") refuse_flag(!options.faults_file.empty(), "--faults", probe, "--probe sim");
   if (probe != "gloo") refuse_flag(!options.inject.empty(), "--inject", probe, "--probe gloo");
-  if (probe == "exec") return {exec_prober(options, spec), {}, ""};
+  if (probe == "exec") return {exec_prober(options, spec), {}, "", probes::Scaling::unknown};
   if (probe == "sim") return sim_prober(options, nodes);
   return gloo_prober(options, nodes, spec);
 }

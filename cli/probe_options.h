@@ -39,6 +39,7 @@ struct ChosenProber {
   std::unique_ptr<probes::Prober> prober;
   std::vector<std::string> injected;
   std::string launcher;  ///< empty where the prober needs none
+  probes::Scaling scaling = probes::Scaling::unknown;
 };
 
 /// Throws InputError for flags that do not go together, RunError when agents cannot be started. `nodes` outlives the

@@ -25,7 +25,7 @@ namespace {
 void require_plain_file(const std::string& path) {
   struct stat state {};
   if (::stat(path.c_str(), &state) != 0 || S_ISREG(state.st_mode)) return;
-  throw RunError({S_ISDIR(state.st_mode) ? "the history is a directory" : "the history is not a plain file", path,
+  throw InputError({S_ISDIR(state.st_mode) ? "the history is a directory" : "the history is not a plain file", path,
                   "a file such as weft.db", "name a file with --db"});
 }
 

@@ -13,6 +13,7 @@ namespace weft::probes {
 /// How a prober's bus bandwidth moves with the number of nodes on a healthy fabric.
 enum class Scaling {
   flat_ring,  ///< bounded by a node's links whatever the count: like may be compared across sizes
+  none,       ///< nothing follows from one size for another (ranks that share a machine): equal shapes only
   unknown,    ///< may fall with the count (hierarchical algorithms): compare equal shapes only
 };
 

@@ -37,6 +37,13 @@ TEST(Expectation, ALargerGroupMayFallByTheHierarchicalShareButNotInAFlatRing) {
   EXPECT_DOUBLE_EQ(*ring.expected_gbps({64, false}), 200);
 }
 
+TEST(Expectation, NothingFollowsForAnotherSizeWhereRanksShareAMachine) {
+  ExpectationModel model({.scaling = probes::Scaling::none});
+  model.learn(kPair, {200, 200});
+  EXPECT_DOUBLE_EQ(*model.expected_gbps(kPair), 200);
+  EXPECT_FALSE(model.expected_gbps({8, false}));
+}
+
 TEST(Expectation, OneNodeAndOneRailAreScalesOfTheirOwn) {
   ExpectationModel model({});
   model.learn({1, false}, {480, 480});

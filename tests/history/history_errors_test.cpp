@@ -17,15 +17,17 @@ namespace {
 using testing::HasSubstr;
 namespace fs = std::filesystem;
 
+template <typename Refusal = RunError>
 std::string open_refusal(const std::string& path) {
-  const ErrorDetail detail = thrown_by<RunError>([&] { History::open(path); });
+  const ErrorDetail detail = thrown_by<Refusal>([&] { History::open(path); });
   EXPECT_EQ(detail.where, path);
   EXPECT_FALSE(detail.next_step.empty()) << detail.what;
   return detail.what;
 }
 
+template <typename Refusal = RunError>
 std::string read_refusal(const std::string& path) {
-  const ErrorDetail detail = thrown_by<RunError>([&] { History::open_to_read(path); });
+  const ErrorDetail detail = thrown_by<Refusal>([&] { History::open_to_read(path); });
   EXPECT_EQ(detail.where, path);
   return detail.what;
 }
@@ -41,15 +43,15 @@ void store_many(const std::string& path, int runs) {
 
 TEST(HistoryErrors, ADirectory) {
   const Scratch scratch;
-  EXPECT_EQ(open_refusal(scratch.path()), "the history is a directory");
-  EXPECT_EQ(read_refusal(scratch.path()), "the history is a directory");
+  EXPECT_EQ(open_refusal<InputError>(scratch.path()), "the history is a directory");
+  EXPECT_EQ(read_refusal<InputError>(scratch.path()), "the history is a directory");
 }
 
 TEST(HistoryErrors, ADeviceOrAFifo) {
   const Scratch scratch;
   ASSERT_EQ(::mkfifo((scratch / "fifo").c_str(), 0600), 0);
-  EXPECT_EQ(open_refusal(scratch / "fifo"), "the history is not a plain file");
-  EXPECT_EQ(open_refusal("/dev/null"), "the history is not a plain file");
+  EXPECT_EQ(open_refusal<InputError>(scratch / "fifo"), "the history is not a plain file");
+  EXPECT_EQ(open_refusal<InputError>("/dev/null"), "the history is not a plain file");
 }
 
 TEST(HistoryErrors, NoFileToRead) {
