@@ -119,12 +119,17 @@ void Inference::learn_expectations() {
                                     .whole_nodes = layout_.node_count(),
                                     .absolute = options_.absolute});
   std::map<Shape, std::vector<double>> samples;
+  std::map<Shape, int> groups;
   for (const Group& group : groups_) {
-    auto& of_shape = samples[{group.members.size(), group.rail != kAllRails}];
-    of_shape.insert(of_shape.end(), group.busbw_gbps.begin(), group.busbw_gbps.end());
+    const Shape shape{group.members.size(), group.rail != kAllRails};
+    samples[shape].insert(samples[shape].end(), group.busbw_gbps.begin(), group.busbw_gbps.end());
+    ++groups[shape];
   }
-  for (auto& [shape, busbw_gbps] : samples)
+  for (auto& [shape, busbw_gbps] : samples) {
+    // Where nothing else speaks for a shape, its only group would be its own measure.
+    if (options_.scaling == probes::Scaling::none && groups[shape] < 2) continue;
     expectations_.learn(shape, std::move(busbw_gbps));
+  }
 }
 
 void Inference::judge_groups() {
