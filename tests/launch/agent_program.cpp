@@ -10,5 +10,6 @@ int main() {
   if (const char* limit = std::getenv("WEFT_TEST_SILENCE_MS")) {
     options.silence_limit = std::chrono::milliseconds(std::atoi(limit));
   }
+  if (const char* folder = std::getenv("WEFT_TEST_RANKS")) options.rank_program_folder = folder;
   return weft::launch::run_agent(options);
 }
