@@ -176,6 +176,7 @@ void add_combination_culprits(const Known& known, std::vector<Culprit>& culprits
   for (const CombinationSearch::Conclusion& combination : known.combinations) {
     const Evidence evidence = evidence_for(known.inference, combination);
     for (NodeIndex node : combination.min_nodes ? combination.together : std::vector<NodeIndex>{}) {
+      if (known.inference.node_bad(node)) continue;  // named already
       Culprit culprit;
       culprit.node = known.layout.names[node];
       add_numbers(culprit, known, evidence);

@@ -145,6 +145,7 @@ class Search::State {
   Round choose() {
     if (!asked_whole_) return whole();
     if (rest_good() && !suspects_left()) return finish();
+    if (options_.strategy == Strategy::halving) return choose_by_halving();
     if (!asked_singles_ && options_.can_probe_single_nodes) return singles();
     if (!asked_pairs_ && layout_.node_count() > 2) return pairs();
     for (const auto next :
@@ -152,6 +153,15 @@ class Search::State {
       Round round = (this->*next)();
       if (!round.groups.empty()) return round;
       if (rest_good() && !suspects_left()) return finish();
+    }
+    return finish();
+  }
+
+  /// One group at a time: what is left is halved until a node, a pair or a size is found, and taken out.
+  Round choose_by_halving() {
+    for (const auto next : {&State::measure_rest, &State::combination, &State::doubts}) {
+      Round round = (this->*next)();
+      if (!round.groups.empty()) return round;
     }
     return finish();
   }
@@ -580,15 +590,15 @@ class Search::State {
     if (!slow_set) return {};
     looked_for_combinations_ = true;
     const Group* group = inference_.find(*slow_set, kAllRails);
-    const CombinationSearch search(*slow_set, answers(),
-                                   {.by_halves = group->failed == 0, .at_once = [&](const Nodes& a, const Nodes& b) {
-                                      return share_no_unit_above(a, b);
-                                    }});
+    const CombinationSearch search(
+        *slow_set, answers(),
+        {.by_halves = group->failed == 0 && options_.strategy == Strategy::parallel,
+         .at_once = [&](const Nodes& a, const Nodes& b) { return share_no_unit_above(a, b); }});
     const CombinationSearch::Step step = search.next();
     RoundPlan plan(layout_);
     for (const Nodes& members : step.ask)
       plan.add(members);
-    if (!plan.empty()) return plan.to_round("combinations");
+    if (!plan.empty()) return plan.to_round(options_.strategy == Strategy::halving ? "halving" : "combinations");
     if (!step.conclusion) return {};
     return confirm_combination(plan, *step.conclusion);
   }
@@ -610,11 +620,12 @@ class Search::State {
       return plan.to_round("confirm");
     }
     combinations_.push_back(conclusion);
-    return conclusion.min_nodes ? Round{} : measure_rest();
+    return size_limit_known() ? Round{} : measure_rest();
   }
 
   bool size_limit_known() const {
-    return std::any_of(combinations_.begin(), combinations_.end(), [](const auto& known) { return known.min_nodes; });
+    return std::any_of(combinations_.begin(), combinations_.end(),
+                       [](const auto& known) { return known.min_nodes.value_or(0) > 2; });
   }
 
   /// The rest that is slow although its nodes are well in smaller groups.
@@ -623,6 +634,7 @@ class Search::State {
     for (const Nodes& members : rest_groups()) {
       const Group* group = inference_.find(members, kAllRails);
       if (group == nullptr || group->state != Group::State::low || members.size() < 3) continue;
+      if (options_.strategy == Strategy::halving) return members;
       const auto well = std::count_if(members.begin(), members.end(), [&](NodeIndex node) { return acquitted(node); });
       if (2 * static_cast<std::size_t>(well) > members.size()) return members;
     }

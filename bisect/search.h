@@ -13,7 +13,13 @@
 
 namespace weft::bisect {
 
+enum class Strategy {
+  parallel,  ///< all suspects at once, in disjoint groups
+  halving,   ///< one group at a time: for when few nodes may be used, and little is to be disturbed
+};
+
 struct SearchOptions {
+  Strategy strategy = Strategy::parallel;
   probes::Op op = probes::Op::all_reduce;    ///< picks the fabric file's expectation
   double tolerance = 0.10;                   ///< a healthy measurement is at least (1 - tolerance) of what is expected
   std::optional<double> expect_busbw_gbps;   ///< the user's figure for the whole set

@@ -1,5 +1,6 @@
 #include "cli/bisect.h"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <ctime>
@@ -43,6 +44,8 @@ struct BisectOptions {
   std::string tolerance = "10%";
   std::optional<double> expect_busbw_gbps;
   int max_rounds = 100;
+  std::string strategy = "auto";
+  std::string budget;
   std::vector<std::string> command_line;
 };
 
@@ -93,6 +96,7 @@ bisect::SearchOptions search_options(const BisectOptions& options, const ChosenP
   search.can_pin_rails = chosen.prober->can_pin_rails();
   search.can_probe_single_nodes = chosen.prober->can_probe_single_nodes();
   search.max_rounds = options.max_rounds;
+  if (options.strategy == "halving") search.strategy = bisect::Strategy::halving;
   return search;
 }
 
@@ -103,16 +107,24 @@ class BisectRun {
             report::Progress& progress)
       : nodes_(nodes), chosen_(chosen), search_(search), recorder_(recorder), progress_(progress) {}
 
-  bisect::RunResult run(bisect::RunInfo info, const Interrupt& interrupt) {
+  /// `budget_s`: no round is begun that would end later, taking it to last as long as the longest so far.
+  bisect::RunResult run(bisect::RunInfo info, const Interrupt& interrupt, std::optional<double> budget_s) {
     const Clock::time_point begin = Clock::now();
     bisect::RunResult result;
     result.info = std::move(info);
+    double longest_round_s = 0;
     while (!interrupt.requested()) {
       bisect::Round round = search_.next_round();
       if (round.groups.empty()) break;
+      if (budget_s && seconds_since(begin) + longest_round_s > *budget_s) {
+        result.notes.push_back(
+            fmt::format("Stopped before round {}: the budget of {:.0f} s is used up.", round.number, *budget_s));
+        break;
+      }
       result.rounds.push_back(measure(std::move(round), result.info.spec, interrupt, begin));
       search_.record(result.rounds.back().measurements);
       recorder_.round(result.rounds.back());
+      longest_round_s = std::max(longest_round_s, result.rounds.back().wall_s);
     }
     progress_.finish();
     result.interrupted = interrupt.requested();
@@ -160,6 +172,8 @@ int run_bisect(const BisectOptions& options) {
   const Nodes nodes = choose_nodes(options.nodes, std::max(1, options.probe.gpus_per_node));
   const probes::ProbeSpec spec = spec_from(options.probe, nodes.fabric);
   (void)parse_percent("--tolerance", options.tolerance);  // before anything is started
+  std::optional<double> budget_s;
+  if (!options.budget.empty()) budget_s = parse_duration_s("--budget", options.budget);
   history::RunRecorder recorder = options.output.recorder();
   const Interrupt interrupt;
   const ChosenProber chosen = choose_prober(options.probe, nodes, spec);
@@ -173,8 +187,9 @@ int run_bisect(const BisectOptions& options) {
   std::ostream silence(nullptr);
   report::Progress progress(options.output.quiet ? silence : std::cerr, isatty(STDERR_FILENO) == 1,
                             options.output.style_of(STDERR_FILENO).width);
-  bisect::RunResult result = BisectRun(nodes, chosen, search, recorder, progress).run(std::move(info), interrupt);
-  result.notes = recorder.notes();
+  bisect::RunResult result =
+      BisectRun(nodes, chosen, search, recorder, progress).run(std::move(info), interrupt, budget_s);
+  result.notes.insert(result.notes.end(), recorder.notes().begin(), recorder.notes().end());
   recorder.finish(result);
   print(options, result);
   if (result.interrupted) return interrupt.signal() == SIGTERM ? kTerminated : kInterrupted;
@@ -199,6 +214,11 @@ void add_bisect_command(CLI::App& app, const std::vector<std::string>& command_l
       ->type_name("N")
       ->check(CLI::Range(1, 10000))
       ->capture_default_str();
+  command->add_option("--strategy", options->strategy, "auto: suspects in parallel; halving: one group at a time")
+      ->check(CLI::IsMember({"auto", "halving"}))
+      ->capture_default_str();
+  command->add_option("--budget", options->budget, "Begin no round that would end after so long")
+      ->type_name("DURATION");
   options->output.add_to(*command);
   command->footer(
       "Examples:\n"

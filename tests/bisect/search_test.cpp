@@ -345,6 +345,22 @@ TEST(Search, StopsAtTheRoundsAllowedAndSaysSo) {
   EXPECT_EQ(run.verdict.kind, Verdict::Kind::inconclusive);
 }
 
+TEST(Search, HalvingFindsTheNodeWithOneGroupAtATime) {
+  const Plain plain(32);
+  for (int bad : {1, 2, 15, 16, 17, 31, 32}) {
+    const SimFault fault = node_fault("node" + std::to_string(bad));
+    SimProber prober(plain.fabric, {fault}, quiet());
+    SearchOptions options = options_for(plain.fabric, prober);
+    options.expect_busbw_gbps = 50;
+    options.strategy = Strategy::halving;
+    const SearchRun run = run_search(plain.fabric, plain.hosts, prober, options);
+    EXPECT_EQ(described(run.verdict), described({fault}, plain.fabric)) << run.verdict.why;
+    for (const Round& round : run.log)
+      EXPECT_EQ(round.groups.size(), 1U) << round.purpose;
+    EXPECT_LE(run.rounds, 14);
+  }
+}
+
 TEST(Search, UnitsOfDifferentSizesAndAUnitWithoutAHealthyMember) {
   topology::Fabric fabric = make_fabric(64, 16);
   // The last unit shrinks to two nodes, both bad.
