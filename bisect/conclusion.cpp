@@ -537,6 +537,9 @@ void decide(const Known& known, Verdict& verdict) {
                       ? "One node has nothing to be compared with: give --expect-busbw, or more nodes."
                       : "Every probe has a node in common and none stands out, so nobody can be told good from bad: "
                         "give --expect-busbw, or measure without that node.";
+    if (verdict.unresolved.empty()) {
+      verdict.why = "One measurement has nothing to be compared with: give --expect-busbw, or let it measure more.";
+    }
     if (known.layout.node_count() == 2) {
       verdict.why = "Two nodes have nothing to be compared with: give --expect-busbw, or a third node.";
     }

@@ -159,11 +159,27 @@ class Search::State {
 
   /// One group at a time: what is left is halved until a node, a pair or a size is found, and taken out.
   Round choose_by_halving() {
+    if (inference_.confounded()) {
+      Round round = contrast();
+      if (!round.groups.empty()) return round;
+    }
     for (const auto next : {&State::measure_rest, &State::combination, &State::doubts}) {
       Round round = (this->*next)();
       if (!round.groups.empty()) return round;
     }
     return finish();
+  }
+
+  /// Without a figure for the whole set, its halves are each other's measure.
+  Round contrast() {
+    const Nodes nodes = all_nodes();
+    if (nodes.size() < 4) return {};
+    const auto middle = nodes.begin() + static_cast<std::ptrdiff_t>(nodes.size() / 2);
+    RoundPlan plan(layout_);
+    for (const Nodes& half : {Nodes(nodes.begin(), middle), Nodes(middle, nodes.end())}) {
+      if (plan.empty() && inference_.find(half, kAllRails) == nullptr) plan.add(half);
+    }
+    return plan.to_round("halves");
   }
 
   Round finish() {
