@@ -22,6 +22,8 @@
 #include "cli/output_options.h"
 #include "cli/probe_options.h"
 #include "cli/quantity.h"
+#include "cli/search_loop.h"
+#include "history/history.h"
 #include "history/run_recorder.h"
 #include "report/json.h"
 #include "report/progress.h"
@@ -30,12 +32,6 @@
 
 namespace weft::cli {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 struct BisectOptions {
   NodeOptions nodes;
@@ -46,6 +42,7 @@ struct BisectOptions {
   int max_rounds = 100;
   std::string strategy = "auto";
   std::string budget;
+  std::optional<std::int64_t> resume;
   std::vector<std::string> command_line;
 };
 
@@ -100,61 +97,6 @@ bisect::SearchOptions search_options(const BisectOptions& options, const ChosenP
   return search;
 }
 
-/// Measures round after round until the search has a verdict or the user wants an end.
-class BisectRun {
- public:
-  BisectRun(const Nodes& nodes, const ChosenProber& chosen, bisect::Search& search, history::RunRecorder& recorder,
-            report::Progress& progress)
-      : nodes_(nodes), chosen_(chosen), search_(search), recorder_(recorder), progress_(progress) {}
-
-  /// `budget_s`: no round is begun that would end later, taking it to last as long as the longest so far.
-  bisect::RunResult run(bisect::RunInfo info, const Interrupt& interrupt, std::optional<double> budget_s) {
-    const Clock::time_point begin = Clock::now();
-    bisect::RunResult result;
-    result.info = std::move(info);
-    double longest_round_s = 0;
-    while (!interrupt.requested()) {
-      bisect::Round round = search_.next_round();
-      if (round.groups.empty()) break;
-      if (budget_s && seconds_since(begin) + longest_round_s > *budget_s) {
-        result.notes.push_back(
-            fmt::format("Stopped before round {}: the budget of {:.0f} s is used up.", round.number, *budget_s));
-        break;
-      }
-      result.rounds.push_back(measure(std::move(round), result.info.spec, interrupt, begin));
-      search_.record(result.rounds.back().measurements);
-      recorder_.round(result.rounds.back());
-      longest_round_s = std::max(longest_round_s, result.rounds.back().wall_s);
-    }
-    progress_.finish();
-    result.interrupted = interrupt.requested();
-    result.verdict = search_.verdict();
-    result.wall_s = seconds_since(begin);
-    return result;
-  }
-
- private:
-  bisect::RoundResult measure(bisect::Round round, const probes::ProbeSpec& spec, const Interrupt& interrupt,
-                              Clock::time_point run_begin) {
-    const Clock::time_point begin = Clock::now();
-    progress_.begin_round(round, seconds_since(run_begin));
-    bisect::RoundResult result;
-    result.measurements = chosen_.prober->measure(
-        round.groups, spec, interrupt.requested(),
-        [&](const probes::Measurement& measurement) { progress_.probe_done(measurement, seconds_since(run_begin)); });
-    result.round = std::move(round);
-    result.wall_s = seconds_since(begin);
-    progress_.end_round(result, seconds_since(run_begin));
-    return result;
-  }
-
-  const Nodes& nodes_;
-  const ChosenProber& chosen_;
-  bisect::Search& search_;
-  history::RunRecorder& recorder_;
-  report::Progress& progress_;
-};
-
 /// Loopback is no fabric: what it gave last time, under another load, says nothing of today.
 bool history_is_comparable(const ChosenProber& chosen) {
   return chosen.launcher != "local";
@@ -168,27 +110,64 @@ void print(const BisectOptions& options, const bisect::RunResult& result) {
   std::cout << report::terminal_text(result, options.output.style_of(STDOUT_FILENO)) << std::flush;
 }
 
-int run_bisect(const BisectOptions& options) {
-  const Nodes nodes = choose_nodes(options.nodes, std::max(1, options.probe.gpus_per_node));
+/// What an earlier run was asked for, to go on with it: its hosts and fabric as they were then.
+struct Earlier {
+  bisect::RunResult result;
+  Nodes nodes;
+};
+
+Nodes nodes_of(const bisect::RunInfo& info) {
+  Nodes nodes;
+  nodes.hosts = info.hosts;
+  nodes.fabric_text = info.fabric_text;
+  nodes.fabric = info.fabric_text.empty() ? topology::undeclared_fabric(info.hosts, info.spec.gpus_per_node)
+                                          : topology::parse_fabric(info.fabric_text, info.fabric_file);
+  return nodes;
+}
+
+/// A round that was cut short says less than it was asked: it is measured anew.
+bool was_cut_short(const bisect::RoundResult& round) {
+  return std::any_of(round.measurements.begin(), round.measurements.end(), [](const probes::Measurement& measurement) {
+    return measurement.status == probes::Status::refused && measurement.reason == "cancelled";
+  });
+}
+
+Earlier load_earlier(std::int64_t run, const OutputOptions& output) {
+  history::StoredRun stored = history::History::open_to_read(output.database_path()).load(run);
+  if (stored.state == history::RunState::finished) {
+    throw InputError({fmt::format("run {} came to its end", run), "--resume", "a run that was interrupted",
+                      fmt::format("see it with: weft history show {}", run)});
+  }
+  std::vector<bisect::RoundResult>& rounds = stored.result.rounds;
+  if (!rounds.empty() && was_cut_short(rounds.back())) rounds.pop_back();
+  Nodes nodes = nodes_of(stored.result.info);
+  return {std::move(stored.result), std::move(nodes)};
+}
+
+int run_bisect(const BisectOptions& options, const std::optional<Earlier>& earlier) {
+  const Nodes nodes = earlier ? earlier->nodes : choose_nodes(options.nodes, std::max(1, options.probe.gpus_per_node));
   const probes::ProbeSpec spec = spec_from(options.probe, nodes.fabric);
   (void)parse_percent("--tolerance", options.tolerance);  // before anything is started
   std::optional<double> budget_s;
   if (!options.budget.empty()) budget_s = parse_duration_s("--budget", options.budget);
   history::RunRecorder recorder = options.output.recorder();
   const Interrupt interrupt;
-  const ChosenProber chosen = choose_prober(options.probe, nodes, spec);
+  const ChosenProber chosen =
+      choose_prober(options.probe, nodes, spec, earlier ? static_cast<int>(earlier->result.rounds.size()) : 0);
   bisect::RunInfo info = run_info(options, nodes, chosen, spec);
   bisect::SearchOptions search_settings = search_options(options, chosen, spec);
   if (history_is_comparable(chosen)) {
     if (const auto precedent = recorder.precedent(info)) search_settings.history_busbw_gbps = precedent->busbw_gbps;
   }
-  info.id = recorder.begin(info);
   bisect::Search search(nodes.fabric, nodes.hosts, search_settings);
   std::ostream silence(nullptr);
   report::Progress progress(options.output.quiet ? silence : std::cerr, isatty(STDERR_FILENO) == 1,
                             options.output.style_of(STDERR_FILENO).width);
-  bisect::RunResult result =
-      BisectRun(nodes, chosen, search, recorder, progress).run(std::move(info), interrupt, budget_s);
+  info.id = recorder.begin(info);
+  SearchLoop loop(search, *chosen.prober, recorder, progress);
+  if (earlier) loop.replay(earlier->result.rounds);
+  bisect::RunResult result = loop.run(std::move(info), interrupt, budget_s);
+  if (earlier) result.notes.push_back(fmt::format("Goes on from run {}.", earlier->result.info.id));
   result.notes.insert(result.notes.end(), recorder.notes().begin(), recorder.notes().end());
   recorder.finish(result);
   print(options, result);
@@ -196,40 +175,64 @@ int run_bisect(const BisectOptions& options) {
   return exit_status_of(result.verdict.kind);
 }
 
+void add_flags(CLI::App& command, BisectOptions& options) {
+  options.nodes.add_to(command);
+  options.probe.add_to(command);
+  command.add_option("--tolerance", options.tolerance, "How far below the expectation still is healthy")
+      ->type_name("PERCENT")
+      ->capture_default_str();
+  command
+      .add_option("--expect-busbw", options.expect_busbw_gbps, "Bus bandwidth that the whole set should reach, GB/s")
+      ->type_name("GBPS")
+      ->check(CLI::Range(1e-6, 1e6));
+  command.add_option("--max-rounds", options.max_rounds, "Give up, with what is known, after so many rounds")
+      ->type_name("N")
+      ->check(CLI::Range(1, 10000))
+      ->capture_default_str();
+  command.add_option("--strategy", options.strategy, "auto: suspects in parallel; halving: one group at a time")
+      ->check(CLI::IsMember({"auto", "halving"}))
+      ->capture_default_str();
+  command.add_option("--budget", options.budget, "Begin no round that would end after so long")->type_name("DURATION");
+  command.add_option("--resume", options.resume, "Go on with a run that was interrupted; its other flags are as then")
+      ->type_name("RUN");
+  options.output.add_to(command);
+}
+
+/// The flags of the earlier run, with today's output.
+BisectOptions options_of(const bisect::RunInfo& info, const BisectOptions& now) {
+  BisectOptions options;
+  CLI::App app;
+  add_flags(*app.add_subcommand("bisect", ""), options);
+  std::vector<std::string> words(info.command_line.rbegin(), info.command_line.rend());  // as CLI11 wants them
+  if (!words.empty()) words.pop_back();                                                  // the program's name
+  app.parse(std::move(words));
+  options.output = now.output;
+  options.command_line = info.command_line;
+  return options;
+}
+
 }  // namespace
 
 void add_bisect_command(CLI::App& app, const std::vector<std::string>& command_line, int& exit_status) {
   auto options = std::make_shared<BisectOptions>();
   CLI::App* command = app.add_subcommand("bisect", "Find what slows a collective down among these nodes");
-  options->nodes.add_to(*command);
-  options->probe.add_to(*command);
-  command->add_option("--tolerance", options->tolerance, "How far below the expectation still is healthy")
-      ->type_name("PERCENT")
-      ->capture_default_str();
-  command
-      ->add_option("--expect-busbw", options->expect_busbw_gbps, "Bus bandwidth that the whole set should reach, GB/s")
-      ->type_name("GBPS")
-      ->check(CLI::Range(1e-6, 1e6));
-  command->add_option("--max-rounds", options->max_rounds, "Give up, with what is known, after so many rounds")
-      ->type_name("N")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
-  command->add_option("--strategy", options->strategy, "auto: suspects in parallel; halving: one group at a time")
-      ->check(CLI::IsMember({"auto", "halving"}))
-      ->capture_default_str();
-  command->add_option("--budget", options->budget, "Begin no round that would end after so long")
-      ->type_name("DURATION");
-  options->output.add_to(*command);
+  add_flags(*command, *options);
   command->footer(
       "Examples:\n"
-      "  weft bisect --nodes 8 --inject 'node[1-8]:rate=200Mbit' --inject 'node5:delay=30%' --bytes 1M\n"
-      "  weft bisect --hosts 'gpu[001-064]' --fabric fabric.yaml --probe exec --gpus-per-node 8 \\\n"
-      "    --command 'mpirun -np {np} -H {hosts} --map-by ppr:{gpus_per_node}:node all_reduce_perf -b {bytes} -e "
-      "{bytes} -g 1'\n"
+      "  weft bisect --nodes 8 --bytes 1M --inject 'node[1-8]:rate=200Mbit' --inject 'node5:delay=30%'\n"
+      "  weft bisect --hosts 'gpu[001-064]' --fabric fabric.yaml --probe exec --gpus-per-node 8 --bytes 4G \\\n"
+      "    --command 'mpirun -np {np} -H {hosts} all_reduce_perf -b {bytes} -e {bytes} -g 1'\n"
       "\n"
       "Exit status: 0 nothing wrong, 1 found something, 2 bad input, 3 cannot tell, 4 could not run.");
   options->command_line = command_line;
-  command->callback([options, &exit_status] { exit_status = run_bisect(*options); });
+  command->callback([options, &exit_status] {
+    if (!options->resume) {
+      exit_status = run_bisect(*options, std::nullopt);
+      return;
+    }
+    const Earlier earlier = load_earlier(*options->resume, options->output);
+    exit_status = run_bisect(options_of(earlier.result.info, *options), earlier);
+  });
 }
 
 }  // namespace weft::cli

@@ -38,10 +38,14 @@ report::Style OutputOptions::style_of(int fd) const {
   return {.color = color, .width = terminal_width(fd)};
 }
 
+std::string OutputOptions::database_path() const {
+  return database.empty() ? history::default_database_path() : database;
+}
+
 history::RunRecorder OutputOptions::recorder() const {
   if (no_history) return history::RunRecorder::none();
   history::RunRecorder::Options options;
-  if (!database.empty()) options.database_path = database;
+  options.database_path = database_path();
   return history::RunRecorder(options);
 }
 

@@ -20,6 +20,7 @@ struct OutputOptions {
 
   void add_to(CLI::App& command);
   report::Style style_of(int fd) const;
+  std::string database_path() const;
   history::RunRecorder recorder() const;
 };
 

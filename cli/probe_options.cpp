@@ -48,14 +48,13 @@ std::unique_ptr<probes::Prober> exec_prober(const ProbeOptions& options, const p
   return std::make_unique<probes::ExecProber>(std::move(exec));
 }
 
-ChosenProber sim_prober(const ProbeOptions& options, const Nodes& nodes) {
+ChosenProber sim_prober(const ProbeOptions& options, const Nodes& nodes, int rounds_done) {
   probes::SimScenario scenario;
   if (!options.faults_file.empty()) scenario = probes::load_sim_faults(options.faults_file, nodes.fabric);
   scenario.noise.seed = options.seed;
-  return {std::make_unique<probes::SimProber>(nodes.fabric, std::move(scenario.faults), scenario.noise),
-          {},
-          "",
-          probes::Scaling::flat_ring};
+  auto prober = std::make_unique<probes::SimProber>(nodes.fabric, std::move(scenario.faults), scenario.noise);
+  prober->start_after_round(rounds_done);
+  return {std::move(prober), {}, "", probes::Scaling::flat_ring};
 }
 
 ChosenProber gloo_prober(const ProbeOptions& options, const Nodes& nodes, const probes::ProbeSpec& spec) {
@@ -125,7 +124,8 @@ probes::ProbeSpec spec_from(const ProbeOptions& options, const topology::Fabric&
   return spec;
 }
 
-ChosenProber choose_prober(const ProbeOptions& options, const Nodes& nodes, const probes::ProbeSpec& spec) {
+ChosenProber choose_prober(const ProbeOptions& options, const Nodes& nodes, const probes::ProbeSpec& spec,
+                           int rounds_done) {
   const std::string& probe = options.probe;
   if (probe != "exec") {
     refuse_flag(!options.command.empty(), "--command", probe, "--probe exec");
@@ -134,7 +134,7 @@ ChosenProber choose_prober(const ProbeOptions& options, const Nodes& nodes, cons
   if (probe != "sim") refuse_flag(!options.faults_file.empty(), "--faults", probe, "--probe sim");
   if (probe != "gloo") refuse_flag(!options.inject.empty(), "--inject", probe, "--probe gloo");
   if (probe == "exec") return {exec_prober(options, spec), {}, "", probes::Scaling::unknown};
-  if (probe == "sim") return sim_prober(options, nodes);
+  if (probe == "sim") return sim_prober(options, nodes, rounds_done);
   return gloo_prober(options, nodes, spec);
 }
 

@@ -44,6 +44,8 @@ struct ChosenProber {
 
 /// Throws InputError for flags that do not go together, RunError when agents cannot be started. `nodes` outlives the
 /// prober.
-ChosenProber choose_prober(const ProbeOptions& options, const Nodes& nodes, const probes::ProbeSpec& spec);
+/// `rounds_done`: those of the run that is gone on with.
+ChosenProber choose_prober(const ProbeOptions& options, const Nodes& nodes, const probes::ProbeSpec& spec,
+                           int rounds_done = 0);
 
 }  // namespace weft::cli
