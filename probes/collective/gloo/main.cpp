@@ -20,6 +20,7 @@
 
 #include "probes/collective/available_memory.h"
 #include "probes/collective/gloo/collective.h"
+#include "probes/collective/gloo/loop_ticker.h"
 #include "probes/collective/gloo/mail_store.h"
 #include "probes/collective/gloo/pacing.h"
 #include "probes/collective/gloo/rank_channel.h"
@@ -100,8 +101,9 @@ class Rank {
     MailStore store(channel_, p_, to_milliseconds(p_.timeouts.start_s + p_.timeouts.rendezvous_s + kMargin_s));
     const auto context = std::make_shared<::gloo::rendezvous::Context>(p_.rank, p_.ranks);
     context->setTimeout(to_milliseconds(p_.timeouts.init_s + kMargin_s));
+    context_ = context;  // also when connecting fails: the error must not wait for its destructor
+    const LoopTicker ticker(std::dynamic_pointer_cast<::gloo::transport::tcp::Device>(device));
     context->connectFullMesh(store, device);
-    context_ = context;
   }
 
   /// Seconds from the barrier's end to the operation's end.
@@ -149,10 +151,11 @@ std::string without_source_place(const std::string& message) {
 [[noreturn]] void run_rank(RankChannel& channel) {
   const RankParameters parameters = channel.read_parameters(kParametersLimit);
   channel.watch(lifetime(parameters.timeouts));
+  // It outlives whatever happens: Gloo's destructors wait 10 ms for each peer, and this process has nothing to lose.
+  Rank rank(channel, parameters);
   try {
     refuse_what_cannot_run(channel, parameters);
-    channel.send(Rank(channel, parameters).run());
-    // Gloo's destructors wait for its threads; the process has nothing left to lose.
+    channel.send(rank.run());
     _exit(0);
   } catch (const RendezvousTimeout& error) {
     channel.fail(RankError::Kind::peer, error.what());
