@@ -13,6 +13,16 @@ constexpr double kLeafShare = 0.75;
 /// Slow groups of one leaf run at one speed: this share of them within kLeafSpeedBand of their median.
 constexpr double kLeafSpeedBand = 0.08;
 
+/// Readings less than so many spreads above the threshold are near it.
+constexpr double kGuardSpreads = 1.5;
+/// That many near readings, and none below, are good.
+constexpr int kNearIsGood = 3;
+
+Group::State state_of(const Group& group) {
+  if (group.good + group.bad() == 0) return group.near >= kNearIsGood ? Group::State::good : Group::State::unknown;
+  return group.good >= group.bad() ? Group::State::good : Group::State::low;
+}
+
 bool contains(const std::vector<NodeIndex>& sorted, NodeIndex node) {
   return std::binary_search(sorted.begin(), sorted.end(), node);
 }
@@ -133,18 +143,21 @@ void Inference::learn_expectations() {
 }
 
 void Inference::judge_groups() {
-  // The threshold follows the measured spread: on a fabric that scatters by 5 %, 10 % below is no news.
-  const double margin = std::max(options_.tolerance, 3 * expectations_.spread());
+  // The threshold follows the measured spread: on a fabric that scatters by 5 %, 10 % below is no news. What lies less
+  // than kGuardSpreads above it is repeated rather than believed.
+  const double spread = expectations_.spread();
+  const double margin = std::max(options_.tolerance, 3 * spread);
+  const double guard = std::min(kGuardSpreads * spread, margin / 2);
   flips_ = 0;
   for (Group& group : groups_) {
-    group.good = group.low = 0;
+    group.good = group.near = group.low = 0;
     group.expected_gbps = expectations_.expected_gbps({group.members.size(), group.rail != kAllRails});
     for (double busbw_gbps : group.busbw_gbps) {
       if (!group.expected_gbps) continue;
-      ++(busbw_gbps >= *group.expected_gbps * (1 - margin) ? group.good : group.low);
+      const double reached = busbw_gbps / *group.expected_gbps;
+      ++(reached < 1 - margin ? group.low : reached < 1 - margin + guard ? group.near : group.good);
     }
-    const bool judged = group.good + group.bad() > 0;
-    group.state = !judged ? Group::State::unknown : group.good >= group.bad() ? Group::State::good : Group::State::low;
+    group.state = state_of(group);
     flips_ += std::min(group.good, group.bad());
   }
 }
@@ -252,6 +265,11 @@ void Inference::convict_leaves() {
       }
     }
   }
+  for (auto& [key, of_leaf] : seen) {  // a node that is well over all rails is well on this one
+    for (NodeIndex node : layout_.unit_nodes[key.first]) {
+      if (node_[node].good) of_leaf.good.insert(node);
+    }
+  }
   const auto mostly_low = [](const Seen& of_leaf) {
     const auto total = static_cast<double>(of_leaf.low.size() + of_leaf.good.size());
     return static_cast<double>(of_leaf.low.size()) >= kLeafShare * total;
@@ -329,7 +347,9 @@ std::vector<int> Inference::bad_rails(NodeIndex node) const {
     any_good |= evidence.good;
     if (!evidence.good && evidence.against > 0) bad.push_back(r);
   }
-  if (!any_good) bad.clear();
+  // Nearly all of them: it is the node, and a good one among them was a lucky reading.
+  const bool most = bad.size() >= 3 && 2 * bad.size() > static_cast<std::size_t>(layout_.rails);
+  if (!any_good || most) bad.clear();
   return bad;
 }
 

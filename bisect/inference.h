@@ -20,9 +20,10 @@ struct Group {
   bool crosses_units = false;
   std::vector<double> busbw_gbps;  ///< of the readings that gave a number
   std::optional<double> expected_gbps;
-  int good = 0;                                 ///< readings that reached what is expected
-  int low = 0;                                  ///< readings that did not, with a number
-  int failed = 0;                               ///< readings without a number: crashed, hung, corrupt
+  int good = 0;    ///< readings that clearly reached what is expected
+  int near = 0;    ///< readings so little above the threshold that a bad group might give them too
+  int low = 0;     ///< readings that did not, with a number
+  int failed = 0;  ///< readings without a number: crashed, hung, corrupt
   probes::Status failure = probes::Status::ok;  ///< of the last failed reading
   State state = State::unknown;
 

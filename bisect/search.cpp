@@ -483,7 +483,9 @@ class Search::State {
   Round measure_rest() {
     RoundPlan plan(layout_);
     for (const Nodes& members : rest_groups()) {
-      if (inference_.find(members, kAllRails) == nullptr) plan.add(members);
+      const Group* group = inference_.find(members, kAllRails);
+      const bool near_threshold = group != nullptr && group->state == Group::State::unknown && group->near > 0;
+      if (group == nullptr || near_threshold) plan.add(members);
     }
     return plan.to_round("rest");
   }

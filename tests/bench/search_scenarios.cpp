@@ -2,7 +2,7 @@
 // search_scenarios [--runs 200] [--nodes 64,256,1024,4096] [--kind KIND] [--seed 0] [--show] [--references]
 
 #include <algorithm>
-#include <chrono>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -126,6 +126,47 @@ void run_all(const Options& options) {
   }
 }
 
+/// So many of the nodes bad at once, each by a factor of its own.
+void run_many_bad(const Options& options, double share) {
+  for (const std::size_t nodes : options.nodes) {
+    const topology::Fabric fabric = bisect::make_fabric(nodes);
+    const std::vector<std::string> hosts = bisect::hosts_of(fabric);
+    Tally tally;
+    for (int i = 0; i < options.runs; ++i) {
+      const std::uint64_t seed = options.seed + static_cast<std::uint64_t>(i);
+      std::mt19937_64 random(seed);
+      std::vector<std::string> bad = hosts;
+      std::shuffle(bad.begin(), bad.end(), random);
+      bad.resize(static_cast<std::size_t>(share * static_cast<double>(nodes)));
+      std::vector<probes::SimFault> faults;
+      for (const std::string& node : bad) {
+        probes::SimFault fault;
+        fault.nodes = {node};
+        fault.factor = std::uniform_real_distribution<double>(0.5, 0.85)(random);
+        faults.push_back(fault);
+      }
+      probes::SimProber prober(fabric, faults, {.seed = seed});
+      const bisect::SearchRun run = bisect::run_search(fabric, hosts, prober, bisect::options_for(fabric, prober));
+      const auto wanted = bisect::described(faults, fabric);
+      const auto found = bisect::described(run.verdict);
+      tally.exact += found == wanted;
+      tally.rounds.push_back(run.rounds);
+      tally.node_seconds.push_back(run.node_seconds);
+      tally.slowest_choice_s = std::max(tally.slowest_choice_s, run.slowest_choice_s);
+      if (options.show && found != wanted) {
+        std::vector<std::string> differ;
+        std::set_symmetric_difference(found.begin(), found.end(), wanted.begin(), wanted.end(),
+                                      std::back_inserter(differ));
+        fmt::print("  seed {}: differs in [{}] after {} rounds\n", seed, fmt::join(differ, ", "), run.rounds);
+      }
+    }
+    fmt::print("{:>6}  {:<12}{:>8}/{:<5}{:>9}{:>7}{:>15.0f}{:>12.1f}\n", nodes,
+               fmt::format("{:.0f} % bad", 100 * share), tally.exact, options.runs, median(tally.rounds),
+               *std::max_element(tally.rounds.begin(), tally.rounds.end()), median(tally.node_seconds),
+               tally.slowest_choice_s * 1e3);
+  }
+}
+
 void run_healthy(const Options& options, int runs) {
   const topology::Fabric fabric = bisect::make_fabric(options.nodes.front());
   const std::vector<std::string> hosts = bisect::hosts_of(fabric);
@@ -152,5 +193,8 @@ int main(int argc, char** argv) {
   app.add_flag("--references", options.references, "Run halving and pair scans on the same scenarios");
   CLI11_PARSE(app, argc, argv);
   run_all(options);
-  if (options.kind.empty()) run_healthy(options, healthy_runs);
+  if (!options.kind.empty()) return 0;
+  run_many_bad(options, 0.05);
+  run_many_bad(options, 1.0 / 3);
+  run_healthy(options, healthy_runs);
 }
