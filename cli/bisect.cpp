@@ -167,6 +167,9 @@ int run_bisect(const BisectOptions& options, const std::optional<Earlier>& earli
   SearchLoop loop(search, *chosen.prober, recorder, progress);
   if (earlier) loop.replay(earlier->result.rounds);
   bisect::RunResult result = loop.run(std::move(info), interrupt, budget_s);
+  if (chosen.launcher == "local") {
+    result.notes.push_back("All nodes were processes on this machine: this says nothing of any network.");
+  }
   if (earlier) result.notes.push_back(fmt::format("Goes on from run {}.", earlier->result.info.id));
   result.notes.insert(result.notes.end(), recorder.notes().begin(), recorder.notes().end());
   recorder.finish(result);

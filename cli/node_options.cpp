@@ -56,6 +56,7 @@ Nodes choose_nodes(const NodeOptions& options, int gpus_per_node) {
     nodes.fabric_text = text_of(options.fabric_file);
   }
   nodes.hosts = named_hosts(options, nodes.fabric);
+  nodes.on_this_machine = options.local_nodes > 0;
   if (nodes.hosts.empty()) {
     throw InputError({"no nodes are named", "command line", "--hosts, --hostfile, --fabric or --nodes", ""});
   }

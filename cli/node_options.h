@@ -24,6 +24,7 @@ struct Nodes {
   topology::Fabric fabric;
   std::string fabric_text;  ///< of the file, empty without one
   std::vector<std::string> hosts;
+  bool on_this_machine = false;  ///< --nodes: names that mean nothing elsewhere
 };
 
 /// The nodes that the flags name, all of them in the fabric. Without hosts, those of the fabric file. Throws

@@ -58,6 +58,11 @@ ChosenProber sim_prober(const ProbeOptions& options, const Nodes& nodes, int rou
 }
 
 ChosenProber gloo_prober(const ProbeOptions& options, const Nodes& nodes, const probes::ProbeSpec& spec) {
+  if (options.launcher.empty() && !nodes.on_this_machine) {
+    throw InputError({"these nodes are other machines, and --probe gloo only reaches processes on this one",
+                      "--launcher",
+                      "--probe exec with your own command, or --launcher local to play the nodes on this machine", ""});
+  }
   std::vector<launch::Injection> injections;
   ChosenProber chosen;
   for (const std::string& text : options.inject) {
@@ -85,9 +90,9 @@ void ProbeOptions::add_to(CLI::App& app) {
   app.add_option("--probe", probe, "What measures: gloo, exec (the site's own command) or sim (a simulated fabric)")
       ->check(CLI::IsMember({"gloo", "exec", "sim"}))
       ->capture_default_str();
-  app.add_option("--launcher", launcher, "How nodes are reached")
-      ->check(CLI::IsMember({"local"}))
-      ->capture_default_str();
+  app.add_option("--launcher", launcher,
+                 "How nodes are reached: local plays them all on this machine (default with --nodes)")
+      ->check(CLI::IsMember({"local"}));
   app.add_option("--op", op, "Collective")
       ->check(CLI::IsMember({"all_reduce", "all_gather", "reduce_scatter", "broadcast", "sendrecv"}))
       ->capture_default_str();
@@ -120,7 +125,12 @@ probes::ProbeSpec spec_from(const ProbeOptions& options, const topology::Fabric&
   spec.iterations = options.iterations;
   spec.warm_up_iterations = options.warm_up;
   spec.gpus_per_node = options.gpus_per_node > 0 ? options.gpus_per_node : fabric.gpus_per_node;
-  spec.timeouts.run_s = parse_duration_s("--timeout", options.timeout);
+  const double timeout_s = parse_duration_s("--timeout", options.timeout);
+  probes::StageTimeouts& limits = spec.timeouts;
+  for (double* stage_s : {&limits.start_s, &limits.rendezvous_s, &limits.init_s, &limits.warm_up_s}) {
+    *stage_s = std::min(*stage_s, timeout_s);
+  }
+  limits.run_s = timeout_s;
   return spec;
 }
 

@@ -15,7 +15,7 @@ namespace weft::cli {
 /// The flags that say what is measured and how, the same for every command that probes.
 struct ProbeOptions {
   std::string probe = "gloo";
-  std::string launcher = "local";
+  std::string launcher;  ///< empty: local for --nodes
   std::string op = "all_reduce";
   std::string bytes = "64M";
   int iterations = 5;
