@@ -39,9 +39,9 @@ class AgentConnection {
   State state() const { return state_; }
   /// One sentence without the node's name; empty unless lost.
   const std::string& lost_reason() const { return lost_reason_; }
-  /// Of the agent's host. REQUIRES: the greeting has come.
+  /// Of the agent's host; empty before the greeting.
   const HostFacts& host() const { return host_; }
-  /// The agent's version of weft.
+  /// The agent's version of weft; printable, empty before the greeting.
   const std::string& version() const { return version_; }
 
   void send(const ControllerMessage& message);

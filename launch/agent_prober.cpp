@@ -101,7 +101,9 @@ class GlooProber::Round {
 
   void begin(std::size_t index, bool is_cancelled);
   std::vector<CollectiveProbe::RankPlan> plan(const Group& group) const;
-  int ranks_on_one_machine() const;
+  std::string host_of(const std::string& node) const;
+  void count_ranks_by_host(std::span<const Group> groups);
+  void note_other_versions(Measurement& measurement) const;
   void hear(AgentConnection& agent, const AgentMessage& message);
   void pass_news();
   void deliver(CollectiveProbe& probe);
@@ -115,6 +117,7 @@ class GlooProber::Round {
   const std::function<void(const Measurement&)>& on_done_;
   std::vector<Measurement> results_;
   std::vector<Running> running_;
+  std::map<std::string, int> ranks_by_host_;
 };
 
 std::vector<Measurement> GlooProber::Round::run(const std::atomic<bool>& cancel) {
@@ -123,6 +126,7 @@ std::vector<Measurement> GlooProber::Round::run(const std::atomic<bool>& cancel)
   std::copy_if(groups_.begin(), groups_.end(), std::back_inserter(possible),
                [this](const Group& group) { return why_refused(group, spec_, prober_.options_).empty(); });
   pool_.connect(nodes_of(possible), cancel);
+  count_ranks_by_host(possible);
   for (std::size_t i = 0; i < groups_.size(); ++i)
     begin(i, cancel);
   while (!running_.empty()) {
@@ -157,11 +161,17 @@ void GlooProber::Round::begin(std::size_t index, bool is_cancelled) {
   running_.push_back({index, id, CollectiveProbe(id, "gloo", group, spec_, plan(group), Clock::now())});
 }
 
-int GlooProber::Round::ranks_on_one_machine() const {
-  int ranks = 0;
-  for (const Group& group : groups_)
-    ranks += rank_count(group, spec_);
-  return std::clamp(ranks, 1, probes::kMaxRanks);
+/// Nodes with one boot id are one host and share its memory.
+std::string GlooProber::Round::host_of(const std::string& node) const {
+  const std::string& boot_id = pool_.find(node)->host().boot_id;
+  return boot_id.empty() ? node : boot_id;
+}
+
+void GlooProber::Round::count_ranks_by_host(std::span<const Group> groups) {
+  for (const Group& group : groups) {
+    for (const std::string& node : group.nodes)
+      ranks_by_host_[host_of(node)] += ranks_per_node(group, spec_);
+  }
 }
 
 std::vector<CollectiveProbe::RankPlan> GlooProber::Round::plan(const Group& group) const {
@@ -171,7 +181,7 @@ std::vector<CollectiveProbe::RankPlan> GlooProber::Round::plan(const Group& grou
   for (const std::string& node : group.nodes) {
     probes::RankParameters parameters;
     parameters.ranks = rank_count(group, spec_);
-    parameters.ranks_on_host = pool_.launcher().is_one_machine() ? ranks_on_one_machine() : per_node;
+    parameters.ranks_on_host = std::min(ranks_by_host_.at(host_of(node)), probes::kMaxRanks);
     parameters.op = spec_.op;
     parameters.bytes = spec_.bytes;
     parameters.iterations = spec_.iterations;
@@ -230,9 +240,20 @@ void GlooProber::Round::deliver(CollectiveProbe& probe) {
 void GlooProber::Round::collect_finished() {
   std::erase_if(running_, [this](Running& running) {
     if (!running.probe.finished()) return false;
-    done(running.group, running.probe.measurement());
+    Measurement measurement = running.probe.measurement();
+    note_other_versions(measurement);
+    done(running.group, std::move(measurement));
     return true;
   });
+}
+
+void GlooProber::Round::note_other_versions(Measurement& measurement) const {
+  for (const std::string& node : measurement.group.nodes) {
+    const std::string& version = pool_.find(node)->version();
+    if (version != build_version()) {
+      measurement.notes.push_back(fmt::format("{} runs weft {}, this is weft {}", node, version, build_version()));
+    }
+  }
 }
 
 void GlooProber::Round::done(std::size_t group, Measurement measurement) {

@@ -18,8 +18,6 @@ class Launcher {
 
   /// Under what name or address other hosts reach this one.
   virtual std::string address_of(const std::string& host) const = 0;
-  /// Whether all the "hosts" are this machine and share its memory.
-  virtual bool is_one_machine() const = 0;
   virtual std::string name() const = 0;
 };
 

@@ -15,7 +15,6 @@ class LocalLauncher : public Launcher {
 
   probes::ChildProcess start(const std::string& host) override;
   std::string address_of(const std::string& host) const override;
-  bool is_one_machine() const override { return true; }
   std::string name() const override { return "local"; }
 
  private:

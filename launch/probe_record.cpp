@@ -134,7 +134,7 @@ std::vector<int> ranks_behind(const ProbeRecord& record) {
 std::vector<int> missing_ranks(const ProbeRecord& record) {
   const bool inspected = std::any_of(record.ranks.begin(), record.ranks.end(),
                                      [](const RankRecord& rank) { return !answers_nothing_yet(rank); });
-  const auto never_started = ranks_where(record, [](const RankRecord& rank) { return !rank.started; });
+  auto never_started = ranks_where(record, [](const RankRecord& rank) { return !rank.started; });
   if (!never_started.empty()) return never_started;
   auto silent = inspected ? ranks_where(record, is_silent) : std::vector<int>{};
   return silent.empty() ? ranks_behind(record) : silent;

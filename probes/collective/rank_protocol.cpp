@@ -143,7 +143,7 @@ RankPost read_post(JsonFields& fields) {
 RankProgress read_progress(JsonFields& fields) {
   RankProgress progress;
   progress.stage = read_stage(fields);
-  progress.iteration = static_cast<int>(fields.integer("iteration", 0, 2 * kMaxIterations));
+  progress.iteration = static_cast<int>(fields.integer("iteration", 0, std::int64_t{2} * kMaxIterations));
   return progress;
 }
 

@@ -172,6 +172,18 @@ TEST(AgentGreeting, ALoginBannerBeforeItIsNoise) {
   EXPECT_EQ(m[0].status, Status::ok) << m[0].reason;
 }
 
+TEST(AgentGreeting, AnotherVersionOfTheSameProtocolIsNoted) {
+  const std::string script =
+      WEFT_BINARY_DIR "/weft-agent-test | sed -u 's/\"version\":\"[^\"]*\"/\"version\":\"0.0.9\"/'";
+  GlooProber prober(std::make_unique<ScriptLauncher>(script), {});
+  ProbeSpec spec;
+  spec.bytes = 4096;
+  const std::atomic<bool> never{false};
+  const auto m = prober.measure(std::vector<Group>{{{"bad", "good"}, {}}}, spec, never, {});
+  EXPECT_EQ(m[0].status, Status::ok) << m[0].reason;
+  EXPECT_THAT(m[0].notes, ElementsAre("bad runs weft 0.0.9, this is weft " + build_version()));
+}
+
 TEST(AgentGreeting, AProgramThatIsNotThereIsUnreachable) {
   GlooProber prober(std::make_unique<LocalLauncher>("/no/such/weft"), {});
   ProbeSpec spec;

@@ -20,7 +20,8 @@ inline float contribution(int rank, std::size_t index, int iteration) {
 inline float sum_of_contributions(int ranks, std::size_t index, int iteration) {
   const std::size_t position = (index + static_cast<std::size_t>(iteration)) % kPatternLength;
   const auto n = static_cast<std::size_t>(ranks);
-  return static_cast<float>(n * (n + 1) / 2 + n * position);
+  const std::size_t sum = n * (n + 1) / 2 + n * position;
+  return static_cast<float>(sum);
 }
 
 }  // namespace weft::probes
