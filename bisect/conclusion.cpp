@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "bisect/unresolved.h"
+#include "bisect/ways.h"
 #include "topology/hostlist.h"
 
 namespace weft::bisect {
@@ -16,7 +18,6 @@ namespace {
 constexpr double kUnstableRisk = 1e-3;
 /// A fabric whose healthy probes read low this often is still called stable.
 constexpr double kStableOutlierRate = 0.03;
-constexpr int kLeastReadingsOfAWay = 2;
 
 std::optional<int> rail_or_none(int rail) {
   return rail == kAllRails ? std::nullopt : std::optional<int>(rail);
@@ -56,29 +57,6 @@ void add_numbers(Culprit& culprit, const Known& known, const Evidence& evidence)
     culprit.slowdown = *culprit.expected_gbps / *culprit.measured_gbps;
   }
   culprit.confidence = confidence_of(known, evidence);
-}
-
-CulpritKind kind_of_failure(probes::Status failure) {
-  switch (failure) {
-    case probes::Status::failed:
-      return CulpritKind::crash;
-    case probes::Status::hung:
-      return CulpritKind::hang;
-    case probes::Status::corrupt:
-      return CulpritKind::corrupt;
-    default:
-      return CulpritKind::node;
-  }
-}
-
-Evidence joined(const Evidence& a, const Evidence& b) {
-  Evidence result = a;
-  result.against += b.against;
-  result.bad_readings += b.bad_readings;
-  result.busbw_gbps.insert(result.busbw_gbps.end(), b.busbw_gbps.begin(), b.busbw_gbps.end());
-  result.expected_gbps = std::max(a.expected_gbps, b.expected_gbps);
-  if (b.failure != probes::Status::ok) result.failure = b.failure;
-  return result;
 }
 
 Culprit culprit_node(const Known& known, NodeIndex node) {
@@ -211,126 +189,19 @@ void sort_culprits(std::vector<Culprit>& culprits) {
   std::sort(culprits.begin(), culprits.end(), [&](const Culprit& a, const Culprit& b) { return key(a) < key(b); });
 }
 
-// ---- what stays open ------------------------------------------------------------------------------------------
-
-struct OpenSet {
-  std::vector<NodeIndex> candidates;
-  std::map<NodeIndex, int> slow_groups;  ///< in how many slow groups each is
-  std::vector<const Group*> groups;
-};
-
-bool overlaps(const std::vector<NodeIndex>& a, const std::vector<NodeIndex>& b) {
-  return std::any_of(a.begin(), a.end(),
-                     [&](NodeIndex node) { return std::find(b.begin(), b.end(), node) != b.end(); });
-}
-
-/// Slow groups joined where they share a candidate; the smallest first, so that a large group that one of them would
-/// explain adds nothing.
-std::vector<OpenSet> open_sets(const Inference& inference) {
-  std::vector<Inference::Unexplained> slow = inference.unexplained();
-  std::erase_if(slow, [](const auto& item) { return item.candidates.empty(); });
-  std::stable_sort(slow.begin(), slow.end(), [](const auto& a, const auto& b) {
-    return std::tuple(a.group->members.size(), a.group->members) <
-           std::tuple(b.group->members.size(), b.group->members);
-  });
-  std::vector<OpenSet> sets;
-  std::size_t smallest = slow.empty() ? 0 : slow.front().group->members.size();
-  for (const Inference::Unexplained& item : slow) {
-    std::vector<std::size_t> met;
-    for (std::size_t i = 0; i < sets.size(); ++i) {
-      if (overlaps(sets[i].candidates, item.candidates)) met.push_back(i);
-    }
-    if (item.group->members.size() > smallest && !met.empty()) continue;
-    OpenSet merged;
-    for (auto i = met.rbegin(); i != met.rend(); ++i) {
-      OpenSet& other = sets[*i];
-      merged.candidates.insert(merged.candidates.end(), other.candidates.begin(), other.candidates.end());
-      merged.groups.insert(merged.groups.end(), other.groups.begin(), other.groups.end());
-      for (const auto& [node, count] : other.slow_groups)
-        merged.slow_groups[node] += count;
-      sets.erase(sets.begin() + static_cast<std::ptrdiff_t>(*i));
-    }
-    merged.candidates.insert(merged.candidates.end(), item.candidates.begin(), item.candidates.end());
-    std::sort(merged.candidates.begin(), merged.candidates.end());
-    merged.candidates.erase(std::unique(merged.candidates.begin(), merged.candidates.end()), merged.candidates.end());
-    merged.groups.push_back(item.group);
-    for (NodeIndex node : item.candidates)
-      ++merged.slow_groups[node];
-    sets.push_back(std::move(merged));
-  }
-  return sets;
-}
-
-/// The most suspected node with one that is known to be good, of its own unit where there is one; with nobody known
-/// to be good, two that were never measured without the most suspected one.
-std::optional<probes::Group> cheapest_probe(const Known& known, const OpenSet& open) {
-  const Layout& layout = known.layout;
-  const auto most = std::max_element(open.slow_groups.begin(), open.slow_groups.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
-  const NodeIndex suspect = most->first;
-  std::optional<NodeIndex> partner;
-  for (NodeIndex node = 0; node < layout.node_count(); ++node) {
-    if (!known.inference.node_good(node) || node == suspect) continue;
-    const bool same_unit = layout.unit_of[node] == layout.unit_of[suspect];
-    if (!partner || (same_unit && layout.unit_of[*partner] != layout.unit_of[suspect])) partner = node;
-  }
-  if (partner) return probes::Group{{layout.names[suspect], layout.names[*partner]}, std::nullopt};
-  std::vector<NodeIndex> others;
-  for (NodeIndex node : open.candidates) {
-    if (node != suspect) others.push_back(node);
-  }
-  if (others.size() < 2 || most->second < 2) return std::nullopt;
-  return probes::Group{{layout.names[others[0]], layout.names[others[1]]}, std::nullopt};
-}
+// ---- the words ------------------------------------------------------------------------------------------------
 
 void add_unresolved(const Known& known, Verdict& verdict) {
-  for (const OpenSet& open : open_sets(known.inference)) {
-    Unresolved unresolved;
-    for (NodeIndex node : open.candidates) {
-      Culprit candidate;
-      candidate.node = known.layout.names[node];
-      for (const Group* group : open.groups) {
-        if (!std::binary_search(group->members.begin(), group->members.end(), node)) continue;
-        candidate.kind = kind_of_failure(group->failed > 0 ? group->failure : probes::Status::ok);
-        if (!group->busbw_gbps.empty()) candidate.measured_gbps = group->median_gbps();
-        candidate.expected_gbps = group->expected_gbps;
-      }
-      unresolved.candidates.push_back(std::move(candidate));
-    }
-    unresolved.next_probe = cheapest_probe(known, open);
-    verdict.unresolved.push_back(std::move(unresolved));
-  }
-  const SlowWays ways = slow_ways(known.layout, known.inference);
-  if (!ways.undecided.empty()) {
-    Unresolved unresolved;
-    for (const SlowWay& way : ways.undecided)
-      unresolved.candidates.push_back(culprit_way(known, way));
-    verdict.unresolved.push_back(std::move(unresolved));
-  }
-}
-
-/// Nothing but one shared node: everything was measured against it, so nobody stands out.
-void add_confounded(const Known& known, Verdict& verdict) {
-  OpenSet open;
-  for (const Group& group : known.inference.groups()) {
-    if (group.members.size() < 2 || group.rail != kAllRails) continue;
-    for (NodeIndex node : group.members)
-      ++open.slow_groups[node];
-  }
-  if (open.slow_groups.empty()) return;
-  for (const auto& [node, count] : open.slow_groups)
-    open.candidates.push_back(node);
+  const bool confounded = known.inference.confounded() && verdict.culprits.empty();
+  verdict.unresolved = confounded ? unresolved_by_confounding(known.layout, known.inference)
+                                  : unresolved_nodes(known.layout, known.inference);
+  const std::vector<SlowWay> undecided = slow_ways(known.layout, known.inference).undecided;
+  if (undecided.empty()) return;
   Unresolved unresolved;
-  for (NodeIndex node : open.candidates) {
-    Culprit candidate;
-    candidate.node = known.layout.names[node];
-    unresolved.candidates.push_back(std::move(candidate));
-  }
-  unresolved.next_probe = cheapest_probe(known, open);
+  for (const SlowWay& way : undecided)
+    unresolved.candidates.push_back(culprit_way(known, way));
   verdict.unresolved.push_back(std::move(unresolved));
 }
-
-// ---- the words ------------------------------------------------------------------------------------------------
 
 /// Slow groups that nothing explains although every member is well elsewhere, and slow readings taken back.
 int contradictions(const Known& known) {
@@ -602,66 +473,6 @@ Evidence evidence_for(const Inference& inference, const CombinationSearch::Concl
   return evidence;
 }
 
-SlowWays slow_ways(const Layout& layout, const Inference& inference) {
-  SlowWays result;
-  std::set<int> rails;
-  for (const auto& [key, evidence] : inference.crossings())
-    rails.insert(key.rail);
-  std::set<std::pair<UnitIndex, UnitIndex>> slow_on_one_rail;
-  // One rail is more specific than all of them: the way over all rails (kAllRails is -1) comes last.
-  for (auto rail = rails.rbegin(); rail != rails.rend(); ++rail) {
-    std::map<UnitIndex, std::vector<CrossingKey>> slow_at;
-    std::set<UnitIndex> well_somewhere;
-    for (const auto& [key, evidence] : inference.crossings()) {
-      if (key.rail != *rail) continue;
-      if (evidence.good) {
-        well_somewhere.insert({key.first, key.second});
-      } else if (evidence.against > 0) {
-        slow_at[key.first].push_back(key);
-        slow_at[key.second].push_back(key);
-      }
-    }
-    std::set<CrossingKey> explained;
-    std::vector<SlowWay> uplinks;
-    for (const auto& [unit, ways] : slow_at) {
-      if (ways.size() < 2 || well_somewhere.contains(unit)) continue;
-      // Each way on its own evidence: one outlier beside a slow path must not make it an uplink.
-      const bool each_repeated = std::all_of(ways.begin(), ways.end(), [&](const CrossingKey& way) {
-        return inference.crossings().at(way).bad_readings >= kLeastReadingsOfAWay;
-      });
-      explained.insert(ways.begin(), ways.end());
-      if (!each_repeated) continue;
-      SlowWay uplink{true, unit, unit, *rail, {}};
-      for (const CrossingKey& way : ways)
-        uplink.evidence = joined(uplink.evidence, inference.crossings().at(way));
-      if (inference.convicted(uplink.evidence)) uplinks.push_back(std::move(uplink));
-    }
-    const bool every_way_slow = layout.unit_count() == 3 && uplinks.size() == 3;
-    auto& into = every_way_slow ? result.undecided : result.convicted;
-    into.insert(into.end(), uplinks.begin(), uplinks.end());
-    for (const auto& [key, evidence] : inference.crossings()) {
-      if (key.rail != *rail || explained.contains(key) || !inference.convicted(evidence)) continue;
-      const bool ends_well = well_somewhere.contains(key.first) && well_somewhere.contains(key.second);
-      if (layout.unit_count() > 2 && !ends_well) continue;  // may still turn out to be an uplink
-      if (*rail == kAllRails && slow_on_one_rail.contains({key.first, key.second})) continue;
-      if (*rail != kAllRails) slow_on_one_rail.insert({key.first, key.second});
-      result.convicted.push_back({false, key.first, key.second, *rail, evidence});
-    }
-  }
-  return result;
-}
-
-std::set<UnitIndex> units_cut_off(const Layout& layout, const Inference& inference) {
-  std::set<UnitIndex> units;
-  for (const SlowWay& way : slow_ways(layout, inference).convicted) {
-    if (units.contains(way.first) || (!way.uplink && units.contains(way.second))) continue;
-    const bool second_smaller =
-        !way.uplink && layout.unit_nodes[way.second].size() <= layout.unit_nodes[way.first].size();
-    units.insert(second_smaller ? way.second : way.first);
-  }
-  return units;
-}
-
 Verdict conclude(const Known& known) {
   Verdict verdict;
   count_nodes(known, verdict);
@@ -676,11 +487,7 @@ Verdict conclude(const Known& known) {
   sort_culprits(verdict.culprits);
   for (const Culprit& culprit : verdict.culprits)
     verdict.findings.push_back(finding_for(known, culprit));
-  if (known.inference.confounded() && verdict.culprits.empty()) {
-    add_confounded(known, verdict);
-  } else {
-    add_unresolved(known, verdict);
-  }
+  add_unresolved(known, verdict);
   add_cleared(known, verdict);
   decide(known, verdict);
   return verdict;

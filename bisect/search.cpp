@@ -9,6 +9,8 @@
 #include "bisect/conclusion.h"
 #include "bisect/inference.h"
 #include "bisect/layout.h"
+#include "bisect/round_plan.h"
+#include "bisect/ways.h"
 
 namespace weft::bisect {
 namespace {
@@ -23,68 +25,6 @@ constexpr int kMostPartners = 10;
 constexpr int kMostRotations = 3;
 /// Rounds in a row in which not one probe could run: more of them would say the same.
 constexpr int kMostRefusedRounds = 2;
-
-/// What one round measures: groups that share no node, unless they are pinned to different rails of it.
-class RoundPlan {
- public:
-  explicit RoundPlan(const Layout& layout)
-      : layout_(layout),
-        used_(layout.node_count() * static_cast<std::size_t>(layout.rails), false),
-        crossing_(layout.unit_count() * static_cast<std::size_t>(layout.rails), false) {}
-
-  bool free(NodeIndex node, int rail = kAllRails) const {
-    const auto begin = used_.begin() + static_cast<std::ptrdiff_t>(slot(node, rail));
-    return std::none_of(begin, begin + width(rail), [](bool used) { return used; });
-  }
-
-  /// Takes the group unless one of its nodes is taken, or another group already crosses out of one of its units: two
-  /// groups that share a link above the leaves may slow each other.
-  bool add(Nodes members, int rail = kAllRails) {
-    for (NodeIndex node : members) {
-      if (!free(node, rail)) return false;
-    }
-    const bool crosses = layout_.crosses_units(members);
-    for (NodeIndex node : members) {
-      if (crosses && crossing_taken(layout_.unit_of[node], rail)) return false;
-    }
-    for (NodeIndex node : members) {
-      fill(used_, slot(node, rail), rail);
-      if (crosses) fill(crossing_, slot(layout_.unit_of[node], rail), rail);
-    }
-    std::sort(members.begin(), members.end());
-    groups_.emplace_back(std::move(members), rail);
-    return true;
-  }
-
-  bool empty() const { return groups_.empty(); }
-
-  Round to_round(std::string purpose) const {
-    Round round;
-    round.purpose = std::move(purpose);
-    for (const auto& [members, rail] : groups_) {
-      round.groups.push_back({layout_.names_of(members), rail == kAllRails ? std::nullopt : std::optional<int>(rail)});
-    }
-    return round;
-  }
-
- private:
-  std::size_t slot(std::size_t thing, int rail) const {
-    return thing * static_cast<std::size_t>(layout_.rails) + static_cast<std::size_t>(std::max(rail, 0));
-  }
-  std::ptrdiff_t width(int rail) const { return rail == kAllRails ? layout_.rails : 1; }
-  void fill(std::vector<bool>& flags, std::size_t from, int rail) {
-    std::fill_n(flags.begin() + static_cast<std::ptrdiff_t>(from), width(rail), true);
-  }
-  bool crossing_taken(UnitIndex unit, int rail) const {
-    const auto begin = crossing_.begin() + static_cast<std::ptrdiff_t>(slot(unit, rail));
-    return std::any_of(begin, begin + width(rail), [](bool taken) { return taken; });
-  }
-
-  const Layout& layout_;
-  std::vector<bool> used_;
-  std::vector<bool> crossing_;
-  std::vector<std::pair<Nodes, int>> groups_;
-};
 
 }  // namespace
 

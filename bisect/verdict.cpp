@@ -102,4 +102,17 @@ std::string describe(const Culprit& culprit) {
   return culprit.node;
 }
 
+CulpritKind kind_of_failure(probes::Status failure) {
+  switch (failure) {
+    case probes::Status::failed:
+      return CulpritKind::crash;
+    case probes::Status::hung:
+      return CulpritKind::hang;
+    case probes::Status::corrupt:
+      return CulpritKind::corrupt;
+    default:
+      return CulpritKind::node;
+  }
+}
+
 }  // namespace weft::bisect

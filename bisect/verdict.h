@@ -71,6 +71,9 @@ const char* to_string(CulpritKind kind);
 const char* to_string(Baseline::Source source);
 const char* to_string(Verdict::Kind kind);
 
+/// What a thing is guilty of whose probes end with this status.
+CulpritKind kind_of_failure(probes::Status failure);
+
 /// How people write it: "node gpu007", "gpu007 rail 3", "leaf of su1 rail 2", "path su1 <-> su2 rail 2", "pair gpu001 +
 /// gpu009", "from 48 nodes on".
 std::string describe(const Culprit& culprit);
