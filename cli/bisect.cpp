@@ -119,6 +119,7 @@ struct Earlier {
 Nodes nodes_of(const bisect::RunInfo& info) {
   Nodes nodes;
   nodes.hosts = info.hosts;
+  nodes.on_this_machine = info.launcher == "local";
   nodes.fabric_text = info.fabric_text;
   nodes.fabric = info.fabric_text.empty() ? topology::undeclared_fabric(info.hosts, info.spec.gpus_per_node)
                                           : topology::parse_fabric(info.fabric_text, info.fabric_file);

@@ -1,0 +1,251 @@
+#include <csignal>
+#include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/weft_process.h"
+
+namespace weft::cli {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+/// Eight local nodes over links emulated at 100 Mbit/s: stable figures, few cycles.
+std::vector<std::string> eight_nodes(const std::vector<std::string>& more = {}, const std::string& bytes = "1M") {
+  std::vector<std::string> arguments = {
+      "bisect", "--nodes", "8", "--bytes", bytes, "--quiet", "--inject", "node[1-8]:rate=100Mbit", "--iterations", "3"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+json document_of(const Outcome& outcome) {
+  const json document = json::parse(outcome.out, nullptr, false);
+  EXPECT_FALSE(document.is_discarded()) << outcome.out << outcome.err;
+  return document;
+}
+
+std::vector<std::string> culprits_of(const json& document) {
+  std::vector<std::string> culprits;
+  for (const json& culprit : document["culprits"]) {
+    std::string text = culprit["kind"].get<std::string>();
+    if (culprit.contains("node")) text += " " + culprit["node"].get<std::string>();
+    if (culprit.contains("rail")) text += " rail " + std::to_string(culprit["rail"].get<int>());
+    culprits.push_back(text);
+  }
+  return culprits;
+}
+
+/// Plays all_reduce_perf: one row, slow when the slow host is among the hosts.
+std::string fake_nccl_tests(const std::string& slow_host) {
+  return R"sh(#!/bin/bash
+hosts=$1 per_node=$2 rank=0 busbw=370.00
+echo "# nThread 1 nGpus 1 minBytes 1073741824 maxBytes 1073741824 step: 2(factor) warmup iters: 5 iters: 20 agg iters: 1 validation: 1 graph: 0"
+echo "# Using devices"
+for host in ${hosts//,/ }; do
+  [ "$host" = )sh" +
+         slow_host +
+         R"sh( ] && busbw=150.00
+  for ((gpu = 0; gpu < per_node; gpu++)); do
+    echo "#  Rank $rank Group  0 Pid $$ on $host device  $gpu [0x0f] NVIDIA H100 80GB HBM3"
+    rank=$((rank + 1))
+  done
+done
+algbw=$(awk "BEGIN { printf \"%.2f\", $busbw / (2 * ($rank - 1) / $rank) }")
+time=$(awk "BEGIN { printf \"%.1f\", 1073741824 / $algbw / 1000 }")
+echo "  1073741824     268435456     float     sum      -1   $time  $algbw  $busbw      0   $time  $algbw  $busbw      0"
+echo "# Out of bounds values : 0 OK"
+echo "# Avg bus bandwidth    : $busbw"
+)sh";
+}
+
+std::vector<std::string> with_command(const std::string& command, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments = {"bisect",  "--hosts",   "n[1-8]", "--probe", "exec",
+                                        "--quiet", "--command", command,  "--bytes", "1G"};
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+TEST(Bisect, NamesTheSlowNodeAmongRealProcesses) {
+  const WeftProcess weft;
+  const Outcome outcome = weft.run(eight_nodes({"--inject", "node5:delay=40%"}));
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_THAT(outcome.out, testing::StartsWith("DEGRADED: node node5. Without it the rest is well."));
+  EXPECT_THAT(outcome.out, HasSubstr("node5:delay=40%")) << "what was injected is shown";
+  EXPECT_THAT(outcome.out, HasSubstr("8 asked = 8 measured + 0 skipped + 0 failed"));
+  EXPECT_THAT(weft.survivors(), IsEmpty());
+}
+
+TEST(Bisect, GivesOneDocumentWithEveryFieldOfTheContract) {
+  const WeftProcess weft;
+  const Outcome outcome =
+      weft.run(eight_nodes({"--inject", "node2:delay=60%", "--inject", "node7:delay=60%", "--json"}));
+  EXPECT_EQ(outcome.status, 1);
+  const json document = document_of(outcome);
+  EXPECT_EQ(document["schema"], "weft.bisect/1");
+  EXPECT_EQ(document["verdict"], "degraded");
+  for (const char* field :
+       {"run", "baseline", "unresolved", "rounds", "probes", "wall_s", "node_seconds", "findings"}) {
+    EXPECT_TRUE(document.contains(field)) << field;
+  }
+  EXPECT_EQ(document["asked"], 8);
+  EXPECT_EQ(document["measured"].get<int>() + document["skipped"].get<int>() + document["failed"].get<int>(), 8);
+  EXPECT_THAT(culprits_of(document), testing::ElementsAre("node node2", "node node7"));
+  for (const json& culprit : document["culprits"]) {
+    EXPECT_LT(culprit["measured_gbps"].get<double>(), culprit["expected_gbps"].get<double>());
+    EXPECT_GT(culprit["slowdown"].get<double>(), 1);
+    EXPECT_GT(culprit["confidence"].get<double>(), 0.9);
+  }
+}
+
+TEST(Bisect, HealthyNodesGiveExitStatusZero) {
+  const WeftProcess weft;
+  const Outcome outcome = weft.run(eight_nodes());
+  EXPECT_EQ(outcome.status, 0) << outcome.out;
+  EXPECT_THAT(outcome.out, testing::StartsWith("HEALTHY"));
+}
+
+TEST(Bisect, NamesTheNodeThatFailsAndHow) {
+  const std::pair<const char*, const char*> faults[] = {{"node3:crash", "crash node3"},
+                                                        {"node3:exit=1", "crash node3"},
+                                                        {"node3:corrupt", "corrupt node3"},
+                                                        {"node3:sigstop", "hang node3"},
+                                                        {"node3:never_starts", "hang node3"}};
+  for (const auto& [fault, culprit] : faults) {
+    const WeftProcess weft;
+    const Outcome outcome = weft.run(eight_nodes({"--inject", fault, "--json", "--timeout", "2s"}));
+    EXPECT_EQ(outcome.status, 1) << fault << outcome.err;
+    EXPECT_THAT(culprits_of(document_of(outcome)), testing::ElementsAre(culprit)) << fault;
+    EXPECT_THAT(weft.survivors(), IsEmpty()) << fault;
+  }
+}
+
+TEST(Bisect, TwoNodesAloneAreNotTold) {
+  const WeftProcess weft;
+  const Outcome outcome =
+      weft.run({"bisect", "--nodes", "2", "--bytes", "64K", "--quiet", "--inject", "node[1-2]:rate=200Mbit"});
+  EXPECT_EQ(outcome.status, 3);
+  EXPECT_THAT(outcome.out, HasSubstr("nothing to be compared with"));
+}
+
+TEST(Bisect, TheSitesOwnCommandFindsTheSlowNode) {
+  const WeftProcess weft;
+  const std::string command = weft.write("perf", fake_nccl_tests("n6"));
+  const Outcome outcome = weft.run(
+      with_command(command + " {hosts} {gpus_per_node}", {"--gpus-per-node", "8", "--json", "--expect-busbw", "370"}));
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_THAT(culprits_of(document_of(outcome)), testing::ElementsAre("node n6"));
+}
+
+TEST(Bisect, ACommandThatGivesNoMeasurementIsNeverHealthy) {
+  const std::tuple<const char*, const char*, int, const char*> commands[] = {
+      {"nothing", "#!/bin/bash\ntrue # $1\n", 3, "0 result rows"},
+      {"garbage", "#!/bin/bash\nhead -c 100000 /dev/urandom\n", 3, "0 result rows"},
+      {"fails", "#!/bin/bash\necho 'no such device' >&2\nexit 7\n", 4, "exit code 7"},
+      {"hangs", "#!/bin/bash\nsleep 100\n", 4, "1 s"},
+  };
+  for (const auto& [name, script, status, said] : commands) {
+    const WeftProcess weft;
+    const Outcome outcome = weft.run(with_command(weft.write(name, script) + " {hosts}", {"--timeout", "1s"}));
+    EXPECT_EQ(outcome.status, status) << name << outcome.out << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr(said)) << name;
+    EXPECT_THAT(weft.survivors(), IsEmpty()) << name;
+  }
+}
+
+TEST(Bisect, SeveralJobsInsteadOfOneBlameNobody) {
+  const WeftProcess weft;
+  const std::string perf = weft.write("perf", fake_nccl_tests("none"));
+  const std::string split = weft.write("split", "#!/bin/bash\nfor host in ${1//,/ }; do " + perf + " $host 2; done\n");
+  const Outcome outcome = weft.run(with_command(split + " {hosts}", {"--gpus-per-node", "2"}));
+  EXPECT_EQ(outcome.status, 3) << outcome.out;
+  EXPECT_THAT(outcome.out, HasSubstr("jobs"));
+}
+
+TEST(Bisect, BadInputIsRefusedBeforeAnythingRuns) {
+  const WeftProcess weft;
+  const std::string fabric =
+      weft.write("fabric.yaml", "rails: 1\nunits:\n  - {name: su1, nodes: \"n[1-4]\", leafs: l1}\n");
+  const std::string twice =
+      weft.write("twice.yaml", "units:\n  - {name: su1, nodes: \"n[1-4]\"}\n  - {name: su2, nodes: \"n[4-6]\"}\n");
+  const std::string good = weft.write("good.yaml", "units:\n  - {name: su1, nodes: \"n[1-4]\"}\n");
+  const std::pair<std::vector<std::string>, const char*> cases[] = {
+      {{"--hosts", ""}, "no nodes"},
+      {{"--hosts", "n[1-"}, "column 2"},
+      {{"--hosts", "n9", "--fabric", good, "--launcher", "local"}, "n9"},
+      {{"--fabric", fabric}, "leaves"},
+      {{"--fabric", twice}, "n4"},
+      {{"--hosts", "n[1-4]", "--probe", "exec", "--command", "true"}, "{hosts}"},
+      {{"--hosts", "n[1-4]", "--probe", "exec", "--command", "no-such-program {hosts}"}, "no-such-program"},
+      {{"--hosts", "n[1-4]", "--probe", "exec"}, "--command"},
+      {{"--nodes", "4", "--bytes", "0"}, "--bytes"},
+      {{"--nodes", "4", "--tolerance", "200%"}, "--tolerance"},
+      {{"--nodes", "4", "--hosts", "a"}, "twice"},
+      {{"--nodes", "4", "--no-such-flag"}, "--no-such-flag"},
+      {{"--nodes", "4", "--inject", "node9:crash"}, "node9"},
+      {{"--nodes", "4", "--db", weft.path(".").string()}, "directory"},
+      {{"--hosts", "a[1-4]"}, "--launcher local"},
+  };
+  for (const auto& [flags, said] : cases) {
+    std::vector<std::string> arguments = {"bisect"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    const Outcome outcome = weft.run(arguments);
+    EXPECT_EQ(outcome.status, 2) << testing::PrintToString(flags) << outcome.out << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr(said)) << testing::PrintToString(flags);
+    EXPECT_THAT(outcome.out, IsEmpty());
+  }
+  EXPECT_EQ(weft.run({}).status, 2);
+  EXPECT_EQ(weft.run({"no-such-command"}).status, 2);
+  EXPECT_THAT(weft.run({"history", "list"}).out, Not(HasSubstr("node["))) << "nothing was run";
+}
+
+TEST(Bisect, AnInterruptedRunEndsEverythingKeepsItsRoundsAndCanGoOn) {
+  for (const auto& [signal, status] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}}) {
+    const WeftProcess weft;
+    const auto slow = eight_nodes({"--inject", "node5:delay=40%"});
+    const Outcome cut = weft.run(slow, signal, std::chrono::milliseconds(1500));
+    EXPECT_EQ(cut.status, status) << cut.out << cut.err;
+    EXPECT_THAT(weft.survivors(), IsEmpty());
+    EXPECT_THAT(weft.run({"history", "show", "1"}).out, HasSubstr("whole set"));
+    const Outcome resumed = weft.run({"bisect", "--resume", "1", "--json", "--quiet"});
+    EXPECT_EQ(resumed.status, 1) << resumed.err;
+    EXPECT_THAT(culprits_of(document_of(resumed)), testing::ElementsAre("node node5"));
+  }
+}
+
+TEST(Bisect, NothingOutlivesAKilledController) {
+  const WeftProcess weft;
+  EXPECT_EQ(weft.run(eight_nodes({}, "4M"), SIGKILL, std::chrono::milliseconds(800)).status, 128 + SIGKILL);
+  for (int waited = 0; waited < 20 && !weft.survivors().empty(); ++waited) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  EXPECT_THAT(weft.survivors(), IsEmpty()) << "2 s after the controller";
+}
+
+TEST(Bisect, KeepsNothingWhenAskedTo) {
+  const WeftProcess weft;
+  const Outcome outcome = weft.run({"bisect", "--nodes", "2", "--bytes", "64K", "--quiet", "--no-history"});
+  EXPECT_EQ(outcome.status, 3);
+  EXPECT_FALSE(std::filesystem::exists(weft.path("weft.db")));
+}
+
+TEST(Bisect, HelpIsThereAtEveryLevel) {
+  const WeftProcess weft;
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"--help"},
+                                                    {"bisect", "--help"},
+                                                    {"history", "--help"},
+                                                    {"history", "list", "--help"}}) {
+    const Outcome outcome = weft.run(arguments);
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_THAT(outcome.out, HasSubstr("Usage"));
+  }
+  EXPECT_THAT(weft.run({"bisect", "--help"}).out, HasSubstr("Examples:"));
+  EXPECT_EQ(weft.run({"--version"}).status, 0);
+}
+
+}  // namespace
+}  // namespace weft::cli
