@@ -26,7 +26,10 @@ Rules read_rules() {
   const std::regex name("[a-z]+");
   bool in_table = false;
   for (std::string line; std::getline(page, line);) {
-    if (line == "| folder | may include |") in_table = true;
+    if (line == "| folder | may include |") {
+      in_table = true;
+      continue;
+    }
     std::smatch match;
     if (!in_table || !std::regex_match(line, match, row)) continue;
     const std::string allowed = match[2];

@@ -82,7 +82,7 @@ TEST(RunRecorder, FindsOutBeforeAnythingIsMeasured) {
   const Scratch scratch;
   RunRecorder::Options options = options_in(scratch);
   options.database_path = scratch.path();
-  EXPECT_THROW(RunRecorder{options}, RunError);
+  EXPECT_THROW(RunRecorder{options}, InputError);
 }
 
 TEST(RunRecorder, SpoolsWhatTheDatabaseRefusesInMidRunAndTheNextRunTakesItIn) {
