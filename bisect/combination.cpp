@@ -132,7 +132,7 @@ class CombinationSearch::Walk {
 
   /// Both sides are well and slow together.
   std::optional<Conclusion> pair_across(Nodes a, Nodes b) const {
-    const Nodes whole = joined(a, b);
+    std::vector<Nodes> path = {joined(a, b)};
     bool certain = false;  // that it is a pair: one half of one side was slow with the other side
     while (a.size() > 1 || b.size() > 1) {
       if (a.size() < b.size()) std::swap(a, b);
@@ -149,17 +149,20 @@ class CombinationSearch::Walk {
         if (!next && certain) next.emplace(a2, b);
         if (!next) next = slow_one({{a2, b}});
       }
-      if (!next) return not_a_pair(whole);
+      if (!next) return not_a_pair(path);
       certain = true;
       std::tie(a, b) = std::move(*next);
+      path.push_back(joined(a, b));
     }
-    if (!slow(joined(a, b))) return not_a_pair(whole);
+    if (!slow(joined(a, b))) return not_a_pair(path);
     return Conclusion{joined(a, b), std::nullopt, joined(a, b)};
   }
 
-  /// Three nodes or more, a size, or the reading that led here was an outlier.
-  std::optional<Conclusion> not_a_pair(const Nodes& slow_together) const {
-    require_sure({slow_together});
+  /// Three nodes or more, a size, or a reading on the way here was an outlier: the last one is the first to doubt.
+  std::optional<Conclusion> not_a_pair(const std::vector<Nodes>& path) const {
+    for (auto set = path.rbegin(); set != path.rend(); ++set) {
+      if (answer(*set) != Answer::well) require_sure({*set});
+    }
     return std::nullopt;
   }
 

@@ -622,9 +622,15 @@ class Search::State {
     return [known = std::move(known), inside](const Nodes& members) {
       const auto well = [&](const Group* good) { return inside(members, good->members); };
       if (std::any_of(known.good.begin(), known.good.end(), well)) return CombinationSearch::Answer::well;
+      // Readings count together when one set lies in the other; two unrelated ones may both be outliers.
       int slow_readings = 0;
-      for (const Group* low : known.low) {
-        if (inside(low->members, members)) slow_readings += low->low + 2 * low->failed;  // a failure is not noise
+      for (const Group* outer : known.low) {
+        if (!inside(outer->members, members)) continue;
+        int nested = 0;
+        for (const Group* inner : known.low) {
+          if (inside(inner->members, outer->members)) nested += inner->low + 2 * inner->failed;  // no noise
+        }
+        slow_readings = std::max(slow_readings, nested);
       }
       if (slow_readings == 0) return CombinationSearch::Answer::unknown;
       return slow_readings == 1 ? CombinationSearch::Answer::slow_once : CombinationSearch::Answer::slow;

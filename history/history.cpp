@@ -26,7 +26,7 @@ void require_plain_file(const std::string& path) {
   struct stat state {};
   if (::stat(path.c_str(), &state) != 0 || S_ISREG(state.st_mode)) return;
   throw InputError({S_ISDIR(state.st_mode) ? "the history is a directory" : "the history is not a plain file", path,
-                  "a file such as weft.db", "name a file with --db"});
+                    "a file such as weft.db", "name a file with --db"});
 }
 
 /// Changing the journal takes the whole file, and SQLite does not wait for that by itself.
