@@ -261,6 +261,50 @@ Finding unstable_finding(const Known& known, int count) {
   return finding;
 }
 
+/// Groups by size, each holding the next smaller one: somebody measured how a job scales, not who is slow. Else
+/// nothing.
+std::vector<const Group*> growing_group(const Inference& inference) {
+  std::vector<const Group*> groups;
+  for (const Group& group : inference.groups()) {
+    if (group.rail == kAllRails && group.members.size() >= 2) groups.push_back(&group);
+  }
+  std::sort(groups.begin(), groups.end(),
+            [](const Group* a, const Group* b) { return a->members.size() < b->members.size(); });
+  for (std::size_t i = 1; i < groups.size(); ++i) {
+    const std::vector<NodeIndex>& inner = groups[i - 1]->members;
+    const std::vector<NodeIndex>& outer = groups[i]->members;
+    if (!std::includes(outer.begin(), outer.end(), inner.begin(), inner.end())) return {};
+  }
+  if (groups.size() < 3) groups.clear();
+  return groups;
+}
+
+/// The first size that falls further behind the one before it than a hierarchical collective does.
+std::optional<Finding> scaling_loss(const Known& known) {
+  const std::vector<const Group*> groups = growing_group(known.inference);
+  for (std::size_t i = 1; i < groups.size(); ++i) {
+    if (groups[i]->busbw_gbps.empty() || groups[i - 1]->busbw_gbps.empty()) continue;
+    const int gpus = known.layout.gpus_per_node;
+    const double expected_gbps = groups[i - 1]->median_gbps() * hierarchical_share(groups[i]->members.size(), gpus) /
+                                 hierarchical_share(groups[i - 1]->members.size(), gpus);
+    const double measured_gbps = groups[i]->median_gbps();
+    if (measured_gbps >= expected_gbps * (1 - known.inference.margin())) continue;
+    Finding finding;
+    finding.kind = "scaling-loss";
+    finding.severity = Severity::major;
+    finding.subject = fmt::format("{} nodes and more", groups[i]->members.size());
+    finding.summary = fmt::format(
+        "{} nodes reach {:.4g} GB/s where {} reach {:.4g}: {:.4g} were to be expected. Two nodes alone are no measure "
+        "for more, they may exceed the wire",
+        groups[i]->members.size(), measured_gbps, groups[i - 1]->members.size(), groups[i - 1]->median_gbps(),
+        expected_gbps);
+    finding.likely_cause = "Oversubscribed or slow links above the leaves, or one of the nodes that were added.";
+    finding.next_step = "Measure other groups of that size, and the added nodes with good partners.";
+    return finding;
+  }
+  return std::nullopt;
+}
+
 Finding all_slow_finding(const Known& known, double measured_gbps, const Baseline& baseline) {
   Finding finding;
   finding.kind = "all-slow";
@@ -395,6 +439,13 @@ void decide(const Known& known, Verdict& verdict) {
     verdict.unresolved.clear();
     verdict.findings.push_back(all_slow_finding(known, verdict.whole_gbps.value_or(0), *verdict.baseline));
     verdict.why = verdict.findings.back().summary;
+    return;
+  }
+  if (const std::optional<Finding> loss = scaling_loss(known)) {
+    verdict.kind = Verdict::Kind::degraded;
+    verdict.findings.push_back(*loss);
+    verdict.unresolved.clear();
+    verdict.why = loss->summary + ".";
     return;
   }
   if (known.rest_good && verdict.unresolved.empty() && !unstable) {

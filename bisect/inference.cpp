@@ -142,12 +142,15 @@ void Inference::learn_expectations() {
   }
 }
 
+double Inference::margin() const {
+  return std::max(options_.tolerance, 3 * expectations_.spread());
+}
+
 void Inference::judge_groups() {
   // The threshold follows the measured spread: on a fabric that scatters by 5 %, 10 % below is no news. What lies less
   // than kGuardSpreads above it is repeated rather than believed.
-  const double spread = expectations_.spread();
-  const double margin = std::max(options_.tolerance, 3 * spread);
-  const double guard = std::min(kGuardSpreads * spread, margin / 2);
+  const double margin = this->margin();
+  const double guard = std::min(kGuardSpreads * expectations_.spread(), margin / 2);
   flips_ = 0;
   for (Group& group : groups_) {
     group.good = group.near = group.low = 0;

@@ -118,6 +118,8 @@ class Inference {
   /// Low readings of groups whose repetition was good, among all readings: how noisy the fabric is.
   int flips() const { return flips_; }
   int readings() const { return readings_; }
+  /// How far below its expectation a reading is low: the tolerance, or more where the fabric scatters.
+  double margin() const;
   /// One node is in every comparable group and none stands out: nothing can be told good from bad.
   bool confounded() const { return confounded_; }
 

@@ -78,10 +78,36 @@ std::optional<probes::Group> cheapest_probe(const Layout& layout, const Inferenc
   return probes::Group{{layout.names[others[0]], layout.names[others[1]]}, std::nullopt};
 }
 
+/// Slow together although each is well with others, and never well together: noise or a pair; measuring them again
+/// tells.
+std::vector<Unresolved> contradicting_pairs(const Layout& layout, const Inference& inference) {
+  std::vector<Unresolved> result;
+  for (const auto& [pair, evidence] : inference.pairs()) {
+    if (inference.convicted(evidence)) continue;
+    const std::vector<NodeIndex> members = {pair.first, pair.second};
+    const bool well_together =
+        std::any_of(inference.groups().begin(), inference.groups().end(), [&](const Group& group) {
+          return group.state == Group::State::good && group.rail == kAllRails &&
+                 std::includes(group.members.begin(), group.members.end(), members.begin(), members.end());
+        });
+    if (well_together) continue;
+    Unresolved unresolved;
+    Culprit candidate;
+    candidate.kind = CulpritKind::pair;
+    candidate.nodes = layout.names_of(members);
+    candidate.measured_gbps = probes::median_of(evidence.busbw_gbps);
+    candidate.expected_gbps = evidence.expected_gbps;
+    unresolved.next_probe = probes::Group{candidate.nodes, std::nullopt};
+    unresolved.candidates.push_back(std::move(candidate));
+    result.push_back(std::move(unresolved));
+  }
+  return result;
+}
+
 }  // namespace
 
 std::vector<Unresolved> unresolved_nodes(const Layout& layout, const Inference& inference) {
-  std::vector<Unresolved> result;
+  std::vector<Unresolved> result = contradicting_pairs(layout, inference);
   for (const OpenSet& open : open_sets(inference)) {
     Unresolved unresolved;
     for (NodeIndex node : open.candidates) {

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "cli/agent.h"
+#include "cli/analyze.h"
 #include "cli/bisect.h"
 #include "cli/exit_status.h"
 #include "cli/history.h"
@@ -23,6 +24,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer("Start with: weft bisect --help");
   add_bisect_command(app, command_line, exit_status);
+  add_analyze_command(app, command_line, exit_status);
   add_history_command(app, exit_status);
   add_agent_command(app, exit_status);
   try {

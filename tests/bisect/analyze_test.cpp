@@ -159,6 +159,30 @@ TEST(Analyze, OneSlowReadingOfANodeConvictsNobody) {
   EXPECT_EQ(verdict.unresolved[0].next_probe->nodes.front(), "a");
 }
 
+TEST(Analyze, APairThatWasSlowOnceBlamesNobodyAndIsToBeMeasuredAgain) {
+  // Round 1: (0,1) and (2,3); round 2: (0,3) and (1,2). Each member was well with another partner.
+  const Verdict verdict =
+      analyze_rows({{"node0,node1", 11}, {"node2,node3", 101}, {"node0,node3", 100}, {"node1,node2", 97}});
+  EXPECT_EQ(verdict.kind, Verdict::Kind::inconclusive);
+  EXPECT_THAT(verdict.culprits, IsEmpty());
+  ASSERT_EQ(verdict.unresolved.size(), 1U);
+  EXPECT_EQ(verdict.unresolved[0].candidates[0].kind, CulpritKind::pair);
+  EXPECT_THAT(verdict.unresolved[0].next_probe->nodes, ElementsAre("node0", "node1"));
+}
+
+TEST(Analyze, LargerGroupsThatFallFurtherThanTheirSizeExplainsAreALossOfScale) {
+  // Eight GPUs and eight 100 Gbit/s NICs a node: two nodes may exceed the wire, six at 40 % of it may not.
+  std::vector<Row> rows = {{"n[1-2]", 101}, {"n[1-3]", 70}, {"n[1-4]", 58}, {"n[1-5]", 58}, {"n[1-6]", 40}};
+  const auto measurements = table(rows);
+  const auto nodes = nodes_of(measurements);
+  const Verdict verdict = analyze(topology::undeclared_fabric(nodes, 8), nodes, measurements, {});
+  EXPECT_EQ(verdict.kind, Verdict::Kind::degraded);
+  EXPECT_THAT(verdict.culprits, IsEmpty()) << "no node is blamed";
+  ASSERT_FALSE(verdict.findings.empty());
+  EXPECT_EQ(verdict.findings[0].kind, "scaling-loss");
+  EXPECT_THAT(verdict.findings[0].summary, testing::HasSubstr("6 nodes"));
+}
+
 TEST(Analyze, EverythingAlikeIsHealthy) {
   const Verdict verdict = analyze_rows({{"a,b", 99}, {"c,d", 100}, {"b,c", 101}});
   EXPECT_EQ(verdict.kind, Verdict::Kind::healthy);
