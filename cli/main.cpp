@@ -10,6 +10,7 @@
 #include "cli/analyze.h"
 #include "cli/bisect.h"
 #include "cli/exit_status.h"
+#include "cli/expect.h"
 #include "cli/history.h"
 #include "topology/error.h"
 
@@ -25,6 +26,7 @@ int run(int argc, char** argv) {
   app.footer("Start with: weft bisect --help");
   add_bisect_command(app, command_line, exit_status);
   add_analyze_command(app, command_line, exit_status);
+  add_expect_command(app, exit_status);
   add_history_command(app, exit_status);
   add_agent_command(app, exit_status);
   try {

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 
@@ -275,6 +276,16 @@ std::vector<std::string> files_in(const std::string& path) {
   return files;
 }
 
+/// What was measured does not depend on the order in which it was written down, and neither must what follows from it.
+void put_in_order(MeasurementTable& table) {
+  std::sort(table.nodes.begin(), table.nodes.end());
+  std::stable_sort(table.measurements.begin(), table.measurements.end(),
+                   [](const Measurement& a, const Measurement& b) {
+                     return std::tie(a.group.nodes, a.group.rail, a.bytes, a.status, a.busbw_gbps) <
+                            std::tie(b.group.nodes, b.group.rail, b.bytes, b.status, b.busbw_gbps);
+                   });
+}
+
 }  // namespace
 
 MeasurementTable parse_measurement_table(std::string_view text, const std::string& file) {
@@ -290,6 +301,7 @@ MeasurementTable load_measurements(const std::vector<std::string>& paths) {
       append(all, is_nccl_tests_log(output) ? from_log(output, file) : parse_measurement_table(text, file));
     }
   }
+  put_in_order(all);
   return all;
 }
 

@@ -141,6 +141,68 @@ TEST(Bisect, TheSitesOwnCommandFindsTheSlowNode) {
   EXPECT_THAT(culprits_of(document_of(outcome)), testing::ElementsAre("node n6"));
 }
 
+TEST(Bisect, TheSimulatorAndAnIndependentScriptOfOneScenarioGiveOneVerdict) {
+  const WeftProcess weft;
+  const std::string fabric =
+      weft.write("fabric.yaml",
+                 "rails: 1\ngpus_per_node: 8\nlink: {type: roce, speed: 2960}\n"
+                 "units:\n  - {name: su1, nodes: \"n[1-4]\"}\n  - {name: su2, nodes: \"n[5-8]\"}\n"
+                 "expect:\n  all_reduce: {busbw_gbps: 370}\n");
+  const std::string faults = weft.write(
+      "faults.yaml", "noise: {spread: 0, outliers: 0}\nfaults:\n  - {kind: node, node: n3, factor: 0.405}\n");
+  const Outcome simulated =
+      weft.run({"bisect", "--probe", "sim", "--fabric", fabric, "--faults", faults, "--json", "--quiet"});
+  const Outcome scripted =
+      weft.run({"bisect", "--probe", "exec", "--fabric", fabric, "--json", "--quiet", "--bytes", "1G", "--command",
+                weft.write("perf", fake_nccl_tests("n3")) + " {hosts} {gpus_per_node}"});
+  EXPECT_EQ(simulated.status, 1);
+  EXPECT_EQ(scripted.status, 1) << scripted.err;
+  const json a = document_of(simulated);
+  const json b = document_of(scripted);
+  EXPECT_THAT(culprits_of(a), testing::ElementsAre("node n3"));
+  EXPECT_EQ(culprits_of(a), culprits_of(b));
+  EXPECT_EQ(a["verdict"], b["verdict"]);
+  EXPECT_EQ(a["rounds"], b["rounds"]);
+}
+
+TEST(Analyze, SmallEffectsAreFoundWhenAskedFor) {
+  const WeftProcess weft;
+  std::string table;
+  for (int i = 0; i < 40; ++i) {
+    const int skip = 1 + i % 5;  // subsets of four of five nodes; n2 costs a third of a per cent
+    for (int node = 1; node <= 5; ++node)
+      table += node == skip ? "" : "n" + std::to_string(node) + " ";
+    table += std::to_string((skip == 2 ? 480.0 : 478.4) + 0.1 * (i % 3)) + "\n";
+  }
+  const std::string file = weft.write("trials.txt", table);
+  EXPECT_EQ(weft.run({"analyze", file}).status, 0) << "no single trial is slow";
+  const Outcome outcome = weft.run({"analyze", file, "--small-effects", "--json"});
+  EXPECT_EQ(outcome.status, 1) << outcome.out;
+  const json document = document_of(outcome);
+  EXPECT_EQ(document["schema"], "weft.analyze/1");
+  ASSERT_EQ(document["findings"].size(), 1U);
+  EXPECT_EQ(document["findings"][0]["kind"], "small-effect");
+  EXPECT_EQ(document["findings"][0]["severity"], "minor");
+  EXPECT_EQ(document["findings"][0]["suspects"], json({"n2"}));
+}
+
+TEST(Analyze, TheSameMeasurementsInAnyOrderGiveTheSameDocument) {
+  const WeftProcess weft;
+  const std::vector<std::string> rows = {"n644,n699,49.36\n", "n632,n641,88.36\n", "n284,n678,49.28\n",
+                                         "n641,n644,49.30\n", "n404,n699,86.81\n"};
+  json first;
+  for (std::size_t shift = 0; shift < rows.size(); ++shift) {
+    std::string text = "a,b,busbw\n";
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      text += rows[(i + shift) % rows.size()];
+    const Outcome outcome = weft.run({"analyze", weft.write("pairs.csv", text), "--json"});
+    EXPECT_EQ(outcome.status, 1);
+    json document = document_of(outcome);
+    if (shift == 0) first = document;
+    EXPECT_EQ(document, first) << "rows begin at " << shift;
+  }
+}
+
 TEST(Bisect, ACommandThatGivesNoMeasurementIsNeverHealthy) {
   const std::tuple<const char*, const char*, int, const char*> commands[] = {
       {"nothing", "#!/bin/bash\ntrue # $1\n", 3, "0 result rows"},
