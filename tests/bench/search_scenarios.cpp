@@ -193,7 +193,7 @@ int main(int argc, char** argv) {
   app.add_flag("--references", options.references, "Run halving and pair scans on the same scenarios");
   CLI11_PARSE(app, argc, argv);
   run_all(options);
-  if (!options.kind.empty()) return 0;
+  if (!options.kind.empty() && options.kind != "many") return 0;
   run_many_bad(options, 0.05);
   run_many_bad(options, 1.0 / 3);
   run_healthy(options, healthy_runs);
