@@ -305,6 +305,28 @@ std::optional<Finding> scaling_loss(const Known& known) {
   return std::nullopt;
 }
 
+/// Above the figure that was asked for, and far below its like: a floor is no measure of health.
+void add_below_peers(const Known& known, Verdict& verdict) {
+  if (!known.inference.absolute()) return;
+  const double floor_gbps = known.inference.absolute()->busbw_gbps * (1 - known.inference.margin());
+  for (const Inference::Unexplained& item : known.inference.unexplained()) {
+    const Group& group = *item.group;
+    if (group.rail != kAllRails || group.busbw_gbps.empty() || group.median_gbps() < floor_gbps) continue;
+    Finding finding;
+    finding.kind = "below-peers";
+    finding.severity = Severity::major;
+    finding.subject = topology::fold_hostlist(known.layout.names_of(group.members));
+    finding.summary =
+        fmt::format("{:.4g} GB/s passes the figure asked for, {:.4g}, and is {:.0f} % below its peers' {:.4g}",
+                    group.median_gbps(), known.inference.absolute()->busbw_gbps,
+                    100 * (1 - group.median_gbps() / *group.expected_gbps), *group.expected_gbps);
+    finding.suspects = known.layout.names_of(item.candidates);
+    finding.next_step =
+        "Measure it again, and its members with good partners; raise the figure to what the peers reach.";
+    verdict.findings.push_back(std::move(finding));
+  }
+}
+
 Finding all_slow_finding(const Known& known, double measured_gbps, const Baseline& baseline) {
   Finding finding;
   finding.kind = "all-slow";
@@ -446,6 +468,12 @@ void decide(const Known& known, Verdict& verdict) {
     verdict.findings.push_back(*loss);
     verdict.unresolved.clear();
     verdict.why = loss->summary + ".";
+    return;
+  }
+  if (!unstable) add_below_peers(known, verdict);
+  if (!verdict.findings.empty() && verdict.findings.back().kind == "below-peers") {
+    verdict.kind = Verdict::Kind::degraded;
+    verdict.why = verdict.findings.back().subject + ": " + verdict.findings.back().summary + ".";
     return;
   }
   if (known.rest_good && verdict.unresolved.empty() && !unstable) {

@@ -118,6 +118,7 @@ class Inference {
   /// Low readings of groups whose repetition was good, among all readings: how noisy the fabric is.
   int flips() const { return flips_; }
   int readings() const { return readings_; }
+  const std::optional<AbsoluteExpectation>& absolute() const { return options_.absolute; }
   /// How far below its expectation a reading is low: the tolerance, or more where the fabric scatters.
   double margin() const;
   /// One node is in every comparable group and none stands out: nothing can be told good from bad.

@@ -35,7 +35,7 @@ class Search::State {
         options_(options),
         inference_(layout_, {.tolerance = options.tolerance,
                              .scaling = options.scaling,
-                             .absolute = absolute_expectation(fabric, options),
+                             .absolute = absolute_expectation(fabric, nodes.size(), options),
                              .false_conviction_rate = 1e-3}) {}
 
   Round next_round() {
@@ -72,13 +72,17 @@ class Search::State {
   }
 
  private:
-  static std::optional<AbsoluteExpectation> absolute_expectation(const topology::Fabric& fabric,
+  static std::optional<AbsoluteExpectation> absolute_expectation(const topology::Fabric& fabric, std::size_t nodes,
                                                                  const SearchOptions& options) {
     if (options.expect_busbw_gbps) return AbsoluteExpectation{*options.expect_busbw_gbps, Baseline::Source::flag};
     const auto declared = fabric.expect.find(probes::to_string(options.op));
     if (declared != fabric.expect.end())
       return AbsoluteExpectation{declared->second.busbw_gbps, Baseline::Source::fabric};
     if (options.history_busbw_gbps) return AbsoluteExpectation{*options.history_busbw_gbps, Baseline::Source::history};
+    constexpr std::size_t kWithoutPeers = 2;
+    if (options.model_busbw_gbps && nodes <= kWithoutPeers) {
+      return AbsoluteExpectation{*options.model_busbw_gbps, Baseline::Source::model};
+    }
     return std::nullopt;
   }
 

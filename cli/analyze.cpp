@@ -1,15 +1,18 @@
 #include "cli/analyze.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include "bisect/analyze.h"
+#include "bisect/expectation.h"
 #include "bisect/small_effects.h"
 #include "cli/exit_status.h"
 #include "cli/output_options.h"
@@ -19,6 +22,7 @@
 #include "report/terminal.h"
 #include "topology/error.h"
 #include "topology/fabric.h"
+#include "topology/hostlist.h"
 
 namespace weft::cli {
 namespace {
@@ -64,6 +68,58 @@ void add_small_effects(bisect::Verdict& verdict, const std::vector<probes::Measu
                             verdict.findings.back().summary);
 }
 
+/// A property that a fast measurement has as well as a slow one is not what makes the slow one slow.
+void add_property_findings(bisect::Verdict& verdict, const probes::MeasurementTable& table, double tolerance) {
+  std::vector<double> all;
+  for (const probes::Measurement& measurement : table.measurements) {
+    if (measurement.status == probes::Status::ok) all.push_back(measurement.busbw_gbps);
+  }
+  const double fast_gbps = bisect::fast_cluster_median(all, tolerance) * (1 - tolerance);
+  for (const auto& [name, values] : table.properties) {
+    const probes::Measurement* fast = nullptr;
+    const probes::Measurement* slow = nullptr;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const probes::Measurement& measurement = table.measurements[i];
+      if (!values[i] || measurement.status != probes::Status::ok) continue;
+      (measurement.busbw_gbps >= fast_gbps ? fast : slow) = &measurement;
+    }
+    if (fast == nullptr || slow == nullptr) continue;
+    Finding finding;
+    finding.kind = "not-the-cause";
+    finding.subject = name;
+    finding.summary =
+        fmt::format("{} is not the cause: {} has it and reaches {:.4g} GB/s, {} has it and reaches {:.4g}", name,
+                    topology::fold_hostlist(fast->group.nodes), fast->busbw_gbps,
+                    topology::fold_hostlist(slow->group.nodes), slow->busbw_gbps);
+    verdict.findings.push_back(std::move(finding));
+  }
+}
+
+/// A node that was measured before and gave nothing in the last round: what it gave earlier says nothing of it now.
+void add_missing_in_last_round(bisect::Verdict& verdict, const probes::MeasurementTable& table) {
+  const int last = *std::max_element(table.rounds.begin(), table.rounds.end());
+  std::set<std::string> present;
+  for (std::size_t i = 0; i < table.measurements.size(); ++i) {
+    if (table.rounds[i] != last || table.measurements[i].status != probes::Status::ok) continue;
+    present.insert(table.measurements[i].group.nodes.begin(), table.measurements[i].group.nodes.end());
+  }
+  if (last == 0 || present.empty()) return;
+  for (const std::string& node : table.nodes) {
+    if (present.contains(node)) continue;
+    Finding finding;
+    finding.kind = "no-result";
+    finding.severity = Severity::minor;
+    finding.subject = "node " + node;
+    finding.summary = fmt::format("No result in round {}: what it gave earlier is not read as its figure now", last);
+    finding.next_step = "Measure it again.";
+    verdict.findings.push_back(std::move(finding));
+    if (verdict.kind == bisect::Verdict::Kind::healthy) {
+      verdict.kind = bisect::Verdict::Kind::inconclusive;
+      verdict.why = fmt::format("{} gave no result in round {}.", node, last);
+    }
+  }
+}
+
 /// The table as a run, for the reports: a round for each group size would say nothing more.
 bisect::RunResult as_run(const AnalyzeOptionsOfUser& options, const topology::Fabric& fabric,
                          probes::MeasurementTable table) {
@@ -80,6 +136,8 @@ bisect::RunResult as_run(const AnalyzeOptionsOfUser& options, const topology::Fa
   settings.expect_busbw_gbps = options.expect_busbw_gbps;
   run.verdict = bisect::analyze(fabric, table.nodes, table.measurements, settings);
   if (options.small_effects) add_small_effects(run.verdict, table.measurements);
+  add_property_findings(run.verdict, table, settings.tolerance);
+  add_missing_in_last_round(run.verdict, table);
   bisect::RoundResult round;
   round.round.number = 1;
   round.round.purpose = "as given";

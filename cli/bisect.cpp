@@ -28,6 +28,7 @@
 #include "report/json.h"
 #include "report/progress.h"
 #include "report/terminal.h"
+#include "topology/bandwidth_model.h"
 #include "topology/error.h"
 
 namespace weft::cli {
@@ -159,6 +160,11 @@ int run_bisect(const BisectOptions& options, const std::optional<Earlier>& earli
   bisect::SearchOptions search_settings = search_options(options, chosen, spec);
   if (history_is_comparable(chosen)) {
     if (const auto precedent = recorder.precedent(info)) search_settings.history_busbw_gbps = precedent->busbw_gbps;
+  }
+  if (nodes.fabric.link.speed_gbit > 0 && nodes.hosts.size() > 1) {
+    using topology::CollectiveAlgorithm;
+    search_settings.model_busbw_gbps =
+        model_all_reduce(nodes.fabric, nodes.hosts, CollectiveAlgorithm::flat_ring, std::nullopt).limit().busbw_gbps;
   }
   bisect::Search search(nodes.fabric, nodes.hosts, search_settings);
   std::ostream silence(nullptr);

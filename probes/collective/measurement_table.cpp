@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -94,6 +95,7 @@ class TableReader {
       if (lines.size() == 1) fail(lines.front(), "there is no row below the header", "a measurement in each line");
       for (std::size_t i = 1; i < lines.size(); ++i)
         read_row(lines[i], *separator);
+      keep_properties();
     } else {
       for (const Line& line : lines)
         read_words(line);
@@ -124,13 +126,31 @@ class TableReader {
     const std::vector<std::string> names = fields_of(line.text, separator);
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (!known.contains(names[i])) {
-        table_.notes.push_back(fmt::format("{}: the column {} is ignored.", file_, in_quotes(names[i])));
+        others_.emplace_back(names[i], i);
       } else if (!columns_.emplace(names[i], i).second) {
         fail(line, fmt::format("the column '{}' is there twice", names[i]), "each column once");
       }
     }
     const bool pairs = columns_.contains("a") && columns_.contains("b");
     if (pairs == columns_.contains("members")) fail(line, "the header does not say who was measured", kExpected);
+  }
+
+  void keep_properties() {
+    for (std::size_t i = 0; i < others_.size(); ++i) {
+      const auto& [name, column] = others_[i];
+      std::vector<bool> values;
+      bool is_property = true;
+      for (const auto& fields : rows_) {
+        const std::string value = column < fields.size() ? fields[column] : "";
+        is_property &= value.empty() || value == "0" || value == "1";
+        values.push_back(value == "1");
+      }
+      if (is_property) {
+        table_.properties.emplace(name, std::move(values));
+      } else {
+        table_.notes.push_back(fmt::format("{}: the column {} is ignored.", file_, in_quotes(name)));
+      }
+    }
   }
 
   std::string field(const std::vector<std::string>& fields, const std::string& column) const {
@@ -161,8 +181,15 @@ class TableReader {
         fail(line, fmt::format("ranks {} will not do", in_quotes(ranks)), "a whole number from 1");
       measurement.ranks = *number;
     }
+    int round = 0;
+    if (const std::string text = field(fields, "round"); !text.empty()) {
+      const auto number = number_in<int>(text);
+      if (!number || *number < 0) fail(line, fmt::format("round {} will not do", in_quotes(text)), "a whole number");
+      round = *number;
+    }
     read_result(line, field(fields, "status"), field(fields, "busbw"), measurement);
-    add(std::move(measurement));
+    rows_.push_back(fields);
+    add(std::move(measurement), round);
   }
 
   void read_result(const Line& line, const std::string& status, const std::string& busbw,
@@ -214,16 +241,19 @@ class TableReader {
     return nodes;
   }
 
-  void add(Measurement measurement) {
+  void add(Measurement measurement, int round = 0) {
     for (const std::string& node : measurement.group.nodes) {
       if (seen_.insert(node).second) table_.nodes.push_back(node);
     }
     table_.measurements.push_back(std::move(measurement));
+    table_.rounds.push_back(round);
   }
 
   const std::string& file_;
   MeasurementTable table_;
   std::map<std::string, std::size_t> columns_;
+  std::vector<std::pair<std::string, std::size_t>> others_;
+  std::vector<std::vector<std::string>> rows_;
   std::unordered_set<std::string> seen_;
 };
 
@@ -238,6 +268,14 @@ void append(MeasurementTable& all, MeasurementTable more) {
     if (seen.insert(node).second) all.nodes.push_back(std::move(node));
   }
   std::move(more.measurements.begin(), more.measurements.end(), std::back_inserter(all.measurements));
+  const std::size_t before = all.rounds.size();
+  all.rounds.insert(all.rounds.end(), more.rounds.begin(), more.rounds.end());
+  for (auto& [name, values] : more.properties) {
+    all.properties[name].resize(before, false);
+    all.properties[name].insert(all.properties[name].end(), values.begin(), values.end());
+  }
+  for (auto& [name, values] : all.properties)
+    values.resize(all.rounds.size(), false);
   std::move(more.notes.begin(), more.notes.end(), std::back_inserter(all.notes));
 }
 
@@ -262,6 +300,7 @@ MeasurementTable from_log(const NcclTestsOutput& output, const std::string& file
   }
   table.nodes = std::move(nodes);
   table.measurements.push_back(std::move(measurement));
+  table.rounds.push_back(0);
   return table;
 }
 
@@ -279,11 +318,24 @@ std::vector<std::string> files_in(const std::string& path) {
 /// What was measured does not depend on the order in which it was written down, and neither must what follows from it.
 void put_in_order(MeasurementTable& table) {
   std::sort(table.nodes.begin(), table.nodes.end());
-  std::stable_sort(table.measurements.begin(), table.measurements.end(),
-                   [](const Measurement& a, const Measurement& b) {
-                     return std::tie(a.group.nodes, a.group.rail, a.bytes, a.status, a.busbw_gbps) <
-                            std::tie(b.group.nodes, b.group.rail, b.bytes, b.status, b.busbw_gbps);
-                   });
+  std::vector<std::size_t> order(table.measurements.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) {
+    const Measurement& a = table.measurements[i];
+    const Measurement& b = table.measurements[j];
+    return std::tie(a.group.nodes, a.group.rail, a.bytes, table.rounds[i], a.status, a.busbw_gbps) <
+           std::tie(b.group.nodes, b.group.rail, b.bytes, table.rounds[j], b.status, b.busbw_gbps);
+  });
+  MeasurementTable sorted;
+  sorted.nodes = table.nodes;
+  sorted.notes = table.notes;
+  for (std::size_t i : order) {
+    sorted.measurements.push_back(table.measurements[i]);
+    sorted.rounds.push_back(table.rounds[i]);
+    for (const auto& [name, values] : table.properties)
+      sorted.properties[name].push_back(values[i]);
+  }
+  table = std::move(sorted);
 }
 
 }  // namespace

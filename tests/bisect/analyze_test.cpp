@@ -183,6 +183,19 @@ TEST(Analyze, LargerGroupsThatFallFurtherThanTheirSizeExplainsAreALossOfScale) {
   EXPECT_THAT(verdict.findings[0].summary, testing::HasSubstr("6 nodes"));
 }
 
+TEST(Analyze, AGroupAboveTheFloorAndFarBelowItsPeersIsAFinding) {
+  const auto measurements =
+      table({{"a[1-4]", 771}, {"b[1-4]", 770}, {"c[1-4]", 768}, {"d[1-4]", 470}, {"e[1-4]", 772}});
+  const auto nodes = nodes_of(measurements);
+  const Verdict verdict =
+      analyze(topology::undeclared_fabric(nodes, 8), nodes, measurements, {.expect_busbw_gbps = 500});
+  EXPECT_EQ(verdict.kind, Verdict::Kind::degraded);
+  ASSERT_EQ(verdict.findings.size(), 1U);
+  EXPECT_EQ(verdict.findings[0].kind, "below-peers");
+  EXPECT_EQ(verdict.findings[0].subject, "d[1-4]");
+  EXPECT_THAT(verdict.findings[0].summary, testing::HasSubstr("39 % below"));
+}
+
 TEST(Analyze, EverythingAlikeIsHealthy) {
   const Verdict verdict = analyze_rows({{"a,b", 99}, {"c,d", 100}, {"b,c", 101}});
   EXPECT_EQ(verdict.kind, Verdict::Kind::healthy);

@@ -127,6 +127,19 @@ TEST(Search, TwoNodesWithoutAnExpectationHaveNothingToBeComparedWith) {
   EXPECT_THAT(run.verdict.why, testing::HasSubstr("--expect-busbw"));
 }
 
+TEST(Search, TwoNodesWithoutPeersAreJudgedByTheModelAndMoreByTheirPeers) {
+  for (const auto& [nodes, source] : {std::pair{2, Baseline::Source::model}, std::pair{6, Baseline::Source::peers}}) {
+    const Plain plain(nodes);
+    SimProber prober(plain.fabric, {}, quiet());
+    SearchOptions options = options_for(plain.fabric, prober);
+    options.expect_busbw_gbps.reset();
+    options.model_busbw_gbps = 50;
+    const SearchRun run = run_search(plain.fabric, plain.hosts, prober, options);
+    EXPECT_EQ(run.verdict.kind, Verdict::Kind::healthy);
+    EXPECT_EQ(run.verdict.baseline->source, source);
+  }
+}
+
 TEST(Search, OneNodeAloneIsInconclusiveAndSaysWhatWouldHelp) {
   const SearchRun run = Plain(1).run({}, false);
   EXPECT_EQ(run.verdict.kind, Verdict::Kind::inconclusive);

@@ -186,6 +186,22 @@ TEST(Analyze, SmallEffectsAreFoundWhenAskedFor) {
   EXPECT_EQ(document["findings"][0]["suspects"], json({"n2"}));
 }
 
+TEST(Analyze, SaysWhatIsNotTheCauseAndWhoGaveNothingInTheLastRound) {
+  const WeftProcess weft;
+  const Outcome pairs = weft.run({"analyze", weft.write("pairs.csv",
+                                                        "a,b,busbw,crosses_rack\nn644,n699,49.36,\nn632,n641,88.36,0\n"
+                                                        "n284,n678,49.28,1\nn641,n644,49.30,\nn404,n699,86.81,1\n")});
+  EXPECT_EQ(pairs.status, 1);
+  EXPECT_THAT(pairs.out, HasSubstr("crosses_rack is not the cause"));
+  const Outcome rounds =
+      weft.run({"analyze", weft.write("rounds.csv",
+                                      "a,b,busbw,round,status\nnode0,node1,11,1,\nnode2,node3,101,1,\n"
+                                      "node0,node3,,2,\nnode1,node2,97,2,\n")});
+  EXPECT_EQ(rounds.status, 3) << rounds.out;
+  EXPECT_THAT(rounds.out, HasSubstr("node3"));
+  EXPECT_THAT(rounds.out, HasSubstr("No result in round 2"));
+}
+
 TEST(Analyze, TheSameMeasurementsInAnyOrderGiveTheSameDocument) {
   const WeftProcess weft;
   const std::vector<std::string> rows = {"n644,n699,49.36\n", "n632,n641,88.36\n", "n284,n678,49.28\n",

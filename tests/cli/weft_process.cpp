@@ -33,6 +33,12 @@ bool drain(int fd, std::string& text) {
   }
 }
 
+std::vector<std::string> with_program(const std::vector<std::string>& arguments) {
+  std::vector<std::string> command = {WeftProcess::program()};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return command;
+}
+
 }  // namespace
 
 WeftProcess::WeftProcess() {
@@ -54,27 +60,51 @@ std::string WeftProcess::write(const std::string& name, const std::string& text)
 
 Outcome WeftProcess::run(const std::vector<std::string>& arguments, int signal,
                          std::chrono::milliseconds signal_after) const {
-  std::vector<std::string> command = {WEFT_BINARY_DIR "/weft"};
-  command.insert(command.end(), arguments.begin(), arguments.end());
+  const Clock::time_point begin = Clock::now();
+  return watch(with_program(arguments), {}, [&, sent = signal == 0](const pid_t pid, const Outcome&) mutable {
+    if (sent || Clock::now() - begin < signal_after) return;
+    kill(pid, signal);
+    sent = true;
+  });
+}
+
+Outcome WeftProcess::run(const std::vector<std::string>& arguments, const Circumstances& circumstances) const {
+  return run_program(with_program(arguments), circumstances);
+}
+
+Outcome WeftProcess::run_program(const std::vector<std::string>& command, const Circumstances& circumstances) const {
+  bool sent = circumstances.signal == 0;
+  const Outcome outcome = watch(command, circumstances.environment, [&](const pid_t pid, const Outcome& so_far) {
+    if (sent || so_far.err.find(circumstances.once_stderr_shows) == std::string::npos) return;
+    kill(-pid, circumstances.signal);
+    sent = true;
+  });
+  EXPECT_TRUE(sent) << "never seen on standard error: " << circumstances.once_stderr_shows << '\n' << outcome.err;
+  return outcome;
+}
+
+std::string WeftProcess::program() {
+  return WEFT_BINARY_DIR "/weft";
+}
+
+Outcome WeftProcess::watch(const std::vector<std::string>& command, const std::vector<std::string>& environment,
+                           const std::function<void(pid_t, const Outcome&)>& look) const {
   probes::ChildProcess::Options options;
   options.environment = {"HOME=" + directory_.string(), "XDG_STATE_HOME=" + path("state").string(),
                          "WEFT_DB=" + path("weft.db").string(), "WEFT_TEST=" + directory_.string()};
+  options.environment.insert(options.environment.end(), environment.begin(), environment.end());
   probes::ChildProcess child(command, options);
   child.close_stdin();
   Outcome outcome;
   const Clock::time_point begin = Clock::now();
   bool open_out = true;
   bool open_err = true;
-  bool signalled = signal == 0;
   while (open_out || open_err) {
     if (Clock::now() - begin > kLongest) {
       ADD_FAILURE() << "weft did not end\n" << outcome.err;
       break;
     }
-    if (!signalled && Clock::now() - begin >= signal_after) {
-      kill(child.pid(), signal);
-      signalled = true;
-    }
+    look(child.pid(), outcome);
     std::array<pollfd, 2> fds = {
         {{open_out ? child.stdout_fd() : -1, POLLIN, 0}, {open_err ? child.stderr_fd() : -1, POLLIN, 0}}};
     poll(fds.data(), fds.size(), 20);
@@ -99,6 +129,16 @@ std::vector<int> WeftProcess::survivors() const {
     if (text.find(mark) != std::string::npos) pids.push_back(std::stoi(name));
   }
   return pids;
+}
+
+std::vector<int> WeftProcess::survivors_after_two_seconds() const {
+  const Clock::time_point limit = Clock::now() + std::chrono::seconds(2);
+  std::vector<int> left = survivors();
+  while (!left.empty() && Clock::now() < limit) {
+    usleep(20'000);
+    left = survivors();
+  }
+  return left;
 }
 
 }  // namespace weft::cli
