@@ -24,6 +24,7 @@ struct SearchOptions {
   double tolerance = 0.10;                   ///< a healthy measurement is at least (1 - tolerance) of what is expected
   std::optional<double> expect_busbw_gbps;   ///< the user's figure for the whole set
   std::optional<double> history_busbw_gbps;  ///< this cluster's own, for the same shape
+  std::optional<double> model_busbw_gbps;    ///< from link speeds; used only where there are no peers (two nodes)
   probes::Scaling scaling = probes::Scaling::unknown;
   bool can_pin_rails = false;
   bool can_probe_single_nodes = false;
