@@ -47,6 +47,8 @@ WeftProcess::WeftProcess() {
 }
 
 WeftProcess::~WeftProcess() {
+  for (const int pid : survivors())
+    kill(pid, SIGKILL);
   std::error_code ignored;
   fs::remove_all(directory_, ignored);
 }
@@ -92,7 +94,11 @@ Outcome WeftProcess::watch(const std::vector<std::string>& command, const std::v
   probes::ChildProcess::Options options;
   options.environment = {"HOME=" + directory_.string(), "XDG_STATE_HOME=" + path("state").string(),
                          "WEFT_DB=" + path("weft.db").string(), "WEFT_TEST=" + directory_.string()};
-  options.environment.insert(options.environment.end(), environment.begin(), environment.end());
+  for (const std::string& variable : environment) {
+    const std::string name = variable.substr(0, variable.find('=') + 1);
+    std::erase_if(options.environment, [&](const std::string& earlier) { return earlier.starts_with(name); });
+    options.environment.push_back(variable);
+  }
   probes::ChildProcess child(command, options);
   child.close_stdin();
   Outcome outcome;

@@ -18,12 +18,13 @@ struct Outcome {
 
 /// What a run needs beyond its arguments.
 struct Circumstances {
-  std::vector<std::string> environment = {};  ///< `NAME=value`, added to the test's own
+  std::vector<std::string> environment = {};  ///< `NAME=value`, before the test's own
   int signal = 0;                             ///< sent to the process group, as a terminal does on Ctrl-C…
   std::string once_stderr_shows = "";         ///< …as soon as this is on standard error
 };
 
-/// Runs the built `weft` as a user would, with a home and a history of its own that are gone afterwards.
+/// Runs the built `weft` as a user would, with a home and a history of its own that are gone afterwards, with
+/// whatever a run left behind.
 class WeftProcess {
  public:
   WeftProcess();
