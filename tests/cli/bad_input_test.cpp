@@ -177,6 +177,7 @@ TEST(BadInput, FlagsThatContradictEachOtherAreRefused) {
   expect_refused(weft, bisect({"--nodes", "2", "--exclude", "node[1-2]"}), {"--exclude"});
   expect_refused(weft, bisect({"--hosts", "n1", "--hosts", "n2"}), {"--hosts"});
   expect_refused(weft, bisect({}), {"--hosts", "--hostfile"});
+  expect_refused(weft, bisect({"--hosts", "a[1-4]"}), {"other machines", "--launcher local"});
 }
 
 TEST(BadInput, UnknownFlagsAndMissingCommandsAreRefusedWithAWayOn) {

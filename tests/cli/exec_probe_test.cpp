@@ -180,6 +180,36 @@ TEST(ExecProbe, AJobOnOtherHostsThanAskedBlamesNobody) {
   EXPECT_THAT(convicted(only_document(outcome)), IsEmpty());
 }
 
+TEST(ExecProbe, AWholeSetThatReadsLowOnceIsNotHealthyBesideAFigureThatIsNot) {
+  const WeftProcess weft;
+  const std::string once = weft.path("once").string();
+  const std::string command = weft.write(
+      "perf", perf("among n1 && among n4 && [ ! -e " + once + " ] && { touch " + once + "; busbw=190.00; }"));
+  const Outcome outcome = weft.run(four_hosts(command + " {hosts} 8", {"--json"}));
+  const json document = only_document(outcome);
+  expect_fields_of_the_contract(document);
+  EXPECT_THAT(convicted(document), IsEmpty());
+  if (outcome.status == 0) {
+    EXPECT_GE(document["whole_gbps"].get<double>(), 0.9 * document["baseline"]["busbw_gbps"].get<double>())
+        << "either one low reading was an accident, or nothing can be told: not both";
+  } else {
+    EXPECT_EQ(outcome.status, 3) << outcome.out;
+  }
+}
+
+TEST(ExecProbe, HostsThatReadHighAndLowInTurnsCannotBeTold) {
+  const WeftProcess weft;
+  const std::string count = weft.write("count", "");
+  const std::string command =
+      weft.write("perf", perf("[ \"$hosts\" = 'n1 n2 n3 n4' ] && { echo >> " + count + "; [ $(($(wc -l < " + count +
+                              ") % 2)) = 1 ] && busbw=150.00; }"));
+  const Outcome outcome = weft.run(four_hosts(command + " {hosts} 8", {"--json"}));
+  const json document = only_document(outcome);
+  expect_fields_of_the_contract(document);
+  EXPECT_EQ(outcome.status, 3) << outcome.out << outcome.err;
+  EXPECT_THAT(convicted(document), IsEmpty());
+}
+
 TEST(ExecProbe, SeveralJobsInsteadOfOneSayNothingAboutTheHosts) {
   const WeftProcess weft;
   const std::string one = weft.write("perf", perf(""));
