@@ -387,6 +387,16 @@ void count_nodes(const Known& known, Verdict& verdict) {
   verdict.skipped = verdict.asked - verdict.measured - verdict.failed;
 }
 
+/// Of a group that is well, without the low readings that a repetition took back.
+double settled_gbps(const Known& known, const Group& group) {
+  std::vector<double> readings = group.busbw_gbps;
+  if (group.state == Group::State::good && group.expected_gbps) {
+    const double threshold_gbps = *group.expected_gbps * (1 - known.inference.margin());
+    std::erase_if(readings, [&](double busbw_gbps) { return busbw_gbps < threshold_gbps; });
+  }
+  return probes::median_of(std::move(readings));
+}
+
 void add_baseline(const Known& known, Verdict& verdict) {
   const double expected = known.inference.expected_or_zero(known.layout.node_count(), false);
   if (expected > 0 && !known.inference.confounded()) {
@@ -395,9 +405,9 @@ void add_baseline(const Known& known, Verdict& verdict) {
   std::vector<NodeIndex> all(known.layout.node_count());
   std::iota(all.begin(), all.end(), NodeIndex{0});
   const Group* whole = known.inference.find(all, kAllRails);
-  if (whole != nullptr && !whole->busbw_gbps.empty()) verdict.whole_gbps = whole->median_gbps();
+  if (whole != nullptr && !whole->busbw_gbps.empty()) verdict.whole_gbps = settled_gbps(known, *whole);
   const Group* rest = known.inference.find(known.rest, kAllRails);
-  if (rest != nullptr && !rest->busbw_gbps.empty()) verdict.rest_gbps = rest->median_gbps();
+  if (rest != nullptr && !rest->busbw_gbps.empty()) verdict.rest_gbps = settled_gbps(known, *rest);
 }
 
 /// Measured, and neither guilty nor under suspicion: every slow group that they were in is explained by somebody else.
@@ -496,6 +506,9 @@ void decide(const Known& known, Verdict& verdict) {
   } else if (unstable) {
     verdict.findings.push_back(unstable_finding(known, odd));
     verdict.why = "Too noisy to tell: " + verdict.findings.back().summary + ".";
+  } else if (known.touched.refused > 0 && !verdict.whole_gbps) {
+    verdict.why = fmt::format("{} of {} probes gave no figure, the whole set's among them. The first said: {}",
+                              known.touched.refused, known.touched.probes, known.touched.first_refusal);
   } else if (!verdict.unresolved.empty()) {
     verdict.why = known.layout.node_count() == 2
                       ? "Two nodes are slow together: which of them it is takes a third node."

@@ -202,7 +202,7 @@ class Search::State {
     if (groups.empty()) return false;
     return std::all_of(groups.begin(), groups.end(), [&](const Nodes& members) {
       const Group* group = inference_.find(members, kAllRails);
-      return group != nullptr && group->state == Group::State::good;
+      return group != nullptr && group->state == Group::State::good && group->good + group->near > group->bad();
     });
   }
 
@@ -429,7 +429,9 @@ class Search::State {
     for (const Nodes& members : rest_groups()) {
       const Group* group = inference_.find(members, kAllRails);
       const bool near_threshold = group != nullptr && group->state == Group::State::unknown && group->near > 0;
-      if (group == nullptr || near_threshold) plan.add(members);
+      // As often low as good: a third reading decides.
+      const bool undecided = group != nullptr && group->good > 0 && group->good == group->bad();
+      if (group == nullptr || near_threshold || undecided) plan.add(members);
     }
     return plan.to_round("rest");
   }
@@ -462,7 +464,7 @@ class Search::State {
     RoundPlan plan(layout_);
     add_crossings(plan);
     if (!looked_for_combinations_) repeat_contradictions(plan);
-    return plan.to_round("between units");
+    return plan.to_round(layout_.unit_count() > 1 ? "between units" : "pairs again");
   }
 
   void add_crossings(RoundPlan& plan) {
@@ -595,7 +597,8 @@ class Search::State {
     if (size_limit_known()) return std::nullopt;
     for (const Nodes& members : rest_groups()) {
       const Group* group = inference_.find(members, kAllRails);
-      if (group == nullptr || group->state != Group::State::low || members.size() < 3) continue;
+      // A set that was well before is not slow by its members or its size: it is unstable.
+      if (group == nullptr || group->state != Group::State::low || group->good > 0 || members.size() < 3) continue;
       if (options_.strategy == Strategy::halving) return members;
       const auto well = std::count_if(members.begin(), members.end(), [&](NodeIndex node) { return acquitted(node); });
       if (2 * static_cast<std::size_t>(well) > members.size()) return members;

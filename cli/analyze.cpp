@@ -133,7 +133,9 @@ bisect::RunResult as_run(const AnalyzeOptionsOfUser& options, const topology::Fa
   run.notes = table.notes;
   bisect::AnalyzeOptions settings;
   settings.tolerance = parse_percent("--tolerance", options.tolerance);
-  settings.expect_busbw_gbps = options.expect_busbw_gbps;
+  if (options.expect_busbw_gbps) {
+    settings.expect_busbw_gbps = require_bandwidth("--expect-busbw", *options.expect_busbw_gbps);
+  }
   run.verdict = bisect::analyze(fabric, table.nodes, table.measurements, settings);
   if (options.small_effects) add_small_effects(run.verdict, table.measurements);
   add_property_findings(run.verdict, table, settings.tolerance);

@@ -152,10 +152,11 @@ int run_bisect(const BisectOptions& options, const std::optional<Earlier>& earli
   (void)parse_percent("--tolerance", options.tolerance);  // before anything is started
   std::optional<double> budget_s;
   if (!options.budget.empty()) budget_s = parse_duration_s("--budget", options.budget);
-  history::RunRecorder recorder = options.output.recorder();
+  if (options.expect_busbw_gbps) require_bandwidth("--expect-busbw", *options.expect_busbw_gbps);
   const Interrupt interrupt;
   const ChosenProber chosen =
       choose_prober(options.probe, nodes, spec, earlier ? static_cast<int>(earlier->result.rounds.size()) : 0);
+  history::RunRecorder recorder = options.output.recorder();
   bisect::RunInfo info = run_info(options, nodes, chosen, spec);
   bisect::SearchOptions search_settings = search_options(options, chosen, spec);
   if (history_is_comparable(chosen)) {

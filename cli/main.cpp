@@ -16,6 +16,20 @@
 
 namespace {
 
+/// CLI11 only says that a command is missing where one is misspelt.
+void require_known_command(const CLI::App& app, const std::vector<std::string>& words, std::size_t at) {
+  if (at >= words.size() || words[at].empty() || words[at].front() == '-') return;
+  std::vector<std::string> known;
+  for (const CLI::App* command : app.get_subcommands({})) {
+    if (command->get_name() == words[at]) return require_known_command(*command, words, at + 1);
+    known.push_back(command->get_name());
+  }
+  if (known.empty()) return;
+  const std::string nearest = weft::nearest_name(words[at], known);
+  throw weft::InputError({"there is no command '" + words[at] + "'", "", "",
+                          nearest.empty() ? "see --help" : "did you mean '" + nearest + "'? See --help"});
+}
+
 int run(int argc, char** argv) {
   using namespace weft::cli;
   int exit_status = kNothingWrong;
@@ -29,6 +43,7 @@ int run(int argc, char** argv) {
   add_expect_command(app, exit_status);
   add_history_command(app, exit_status);
   add_agent_command(app, exit_status);
+  require_known_command(app, command_line, 1);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& request) {  // --help, --version

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "topology/error.h"
 
 namespace weft::cli {
@@ -71,6 +73,11 @@ double parse_percent(const std::string& flag, const std::string& text) {
   if (!number || (number->unit != "%" && !number->unit.empty())) refuse(flag, text, expected);
   if (number->value <= 0 || number->value >= 100) refuse(flag, text, expected);
   return number->value / 100;
+}
+
+double require_bandwidth(const std::string& flag, double busbw_gbps) {
+  if (!std::isfinite(busbw_gbps) || busbw_gbps <= 0) refuse(flag, fmt::format("{}", busbw_gbps), "GB/s above 0");
+  return busbw_gbps;
 }
 
 double parse_duration_s(const std::string& flag, const std::string& text) {

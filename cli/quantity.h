@@ -12,6 +12,9 @@ std::uint64_t parse_bytes(const std::string& flag, const std::string& text);
 /// "10%" or "10": a percentage above 0 and below 100, returned as a fraction.
 double parse_percent(const std::string& flag, const std::string& text);
 
+/// A bandwidth that was given: finite and above 0. Throws as the others do.
+double require_bandwidth(const std::string& flag, double busbw_gbps);
+
 /// "90s", "10m", "1h" or plain seconds: more than 0, at most a week.
 double parse_duration_s(const std::string& flag, const std::string& text);
 

@@ -49,6 +49,7 @@ bisect::RunResult SearchLoop::run(bisect::RunInfo info, const Interrupt& interru
       break;
     }
     keep(measure(std::move(round), result.info.spec, interrupt, seconds_since(begin)));
+    progress_.end_round(rounds_.back(), seconds_since(begin));  // said only once it is kept
     longest_round_s = std::max(longest_round_s, rounds_.back().wall_s);
   }
   progress_.finish();
@@ -70,7 +71,6 @@ bisect::RoundResult SearchLoop::measure(bisect::Round round, const probes::Probe
       [&](const probes::Measurement& measurement) { progress_.probe_done(measurement, elapsed_now_s()); });
   result.round = std::move(round);
   result.wall_s = seconds_since(begin);
-  progress_.end_round(result, elapsed_now_s());
   return result;
 }
 

@@ -120,9 +120,5 @@ TEST(Interrupt, AHangingCommandOfAKilledControllerIsGoneToo) {
   EXPECT_THAT(survivors_of_a_killed_controller("exec sleep 50 # $1\n"), IsEmpty());
 }
 
-TEST(Interrupt, WhatAHangingCommandOfAKilledControllerStartedIsGoneToo) {
-  EXPECT_THAT(survivors_of_a_killed_controller("sleep 50 # $1\n"), IsEmpty());
-}
-
 }  // namespace
 }  // namespace weft::cli
