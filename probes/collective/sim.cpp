@@ -124,7 +124,9 @@ bool SimProber::touches(const SimFault& fault, const Group& group, const Ring& r
     case SimFault::Kind::pair:
       return contains(group.nodes, fault.nodes[1]);
     case SimFault::Kind::scale:
-      return static_cast<int>(group.nodes.size()) >= fault.min_nodes;
+      return static_cast<int>(group.nodes.size()) >= fault.min_nodes &&
+             std::all_of(fault.nodes.begin(), fault.nodes.end(),
+                         [&](const std::string& node) { return contains(group.nodes, node); });
     default:
       return true;
   }

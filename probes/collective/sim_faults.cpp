@@ -2,242 +2,243 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <set>
+#include <cstddef>
+#include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
-#include <yaml-cpp/yaml.h>
 
 #include "topology/error.h"
 #include "topology/hostlist.h"
+#include "topology/strict_yaml.h"
 #include "topology/text_file.h"
 
 namespace weft::probes {
 namespace {
 
 using Kind = SimFault::Kind;
+using topology::StrictYaml;
+using topology::YamlField;
+using topology::YamlKeys;
+using topology::YamlMap;
 
-constexpr std::size_t kMostBytes = 1 << 20;
-constexpr auto kKinds = std::to_array<std::pair<std::string_view, Kind>>({{"node", Kind::node},
-                                                                          {"rail", Kind::rail},
-                                                                          {"leaf", Kind::leaf},
-                                                                          {"uplink", Kind::uplink},
-                                                                          {"path", Kind::path},
-                                                                          {"pair", Kind::pair},
-                                                                          {"scale", Kind::scale},
-                                                                          {"crash", Kind::crash},
-                                                                          {"hang", Kind::hang},
-                                                                          {"corrupt", Kind::corrupt},
-                                                                          {"unreachable", Kind::unreachable}});
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+/// Nodes named by all faults together: a list written once and pointed at from a thousand faults is a slip.
+constexpr std::size_t kMostNodesNamed = topology::kMaxHosts;
+constexpr int kLastRound = 1'000'000;
+constexpr StrictYaml::Format kFormat{R"(faults as in docs/probes.md, "A simulated fabric")",
+                                     "a map with the keys noise and faults"};
 
+constexpr auto kDocumentKeys = std::to_array<std::string_view>({"noise", "faults"});
+constexpr auto kNoiseKeys = std::to_array<std::string_view>({"spread", "outliers", "outlier_range"});
+
+constexpr auto kNodeKeys = std::to_array<std::string_view>({"kind", "node", "nodes", "factor", "from_round"});
+constexpr auto kRailKeys = std::to_array<std::string_view>({"kind", "node", "nodes", "rail", "factor", "from_round"});
+constexpr auto kUnitKeys = std::to_array<std::string_view>({"kind", "unit", "rail", "factor", "from_round"});
+constexpr auto kPathKeys = std::to_array<std::string_view>({"kind", "units", "rail", "factor", "from_round"});
+constexpr auto kPairKeys = std::to_array<std::string_view>({"kind", "nodes", "factor", "from_round"});
+constexpr auto kScaleKeys =
+    std::to_array<std::string_view>({"kind", "node", "nodes", "min_nodes", "factor", "from_round"});
+constexpr auto kFailureKeys = std::to_array<std::string_view>({"kind", "node", "nodes", "from_round"});
+/// Any fault's, to find out its kind.
+constexpr auto kAllKeys = std::to_array<std::string_view>(
+    {"kind", "node", "nodes", "unit", "units", "rail", "min_nodes", "factor", "from_round"});
+
+/// In the order of SimFault::Kind.
+constexpr auto kKindNames = std::to_array<std::string_view>(
+    {"node", "rail", "leaf", "uplink", "path", "pair", "scale", "crash", "hang", "corrupt", "unreachable"});
+
+YamlKeys keys_of(Kind kind) {
+  switch (kind) {
+    case Kind::node:
+      return kNodeKeys;
+    case Kind::rail:
+      return kRailKeys;
+    case Kind::leaf:
+    case Kind::uplink:
+      return kUnitKeys;
+    case Kind::path:
+      return kPathKeys;
+    case Kind::pair:
+      return kPairKeys;
+    case Kind::scale:
+      return kScaleKeys;
+    case Kind::crash:
+    case Kind::hang:
+    case Kind::corrupt:
+    case Kind::unreachable:
+      return kFailureKeys;
+  }
+  return kFailureKeys;
+}
+
+/// Reads one file into one scenario. Every function either returns what the file says or throws InputError.
 class Reader {
  public:
-  Reader(const std::string& file, const topology::Fabric& fabric) : file_(file), fabric_(fabric) {}
+  Reader(std::string_view yaml, const std::string& file, const topology::Fabric& fabric)
+      : yaml_(yaml, file, kFormat), fabric_(fabric) {
+    for (const topology::Unit& unit : fabric.units)
+      unit_names_.emplace_back(unit.name);
+  }
 
-  SimScenario read(const YAML::Node& document) {
-    SimScenario scenario;
-    require_keys(document, {"noise", "faults"}, "a map with the keys noise and faults");
-    if (const YAML::Node noise = document["noise"]) scenario.noise = read_noise(noise);
-    const YAML::Node faults = document["faults"];
-    if (!faults) return scenario;
-    if (!faults.IsSequence()) fail(faults, "faults is not a list", "- {kind: node, node: …}");
-    for (const YAML::Node& entry : faults)
-      read_fault(entry, scenario.faults);
-    return scenario;
+  SimScenario read() {
+    const YamlMap map = yaml_.document(kDocumentKeys);
+    if (const auto noise = map.find("noise")) read_noise(*noise);
+    if (const auto faults = map.find("faults")) {
+      for (const YamlField& fault : yaml_.items(*faults, "a list such as - {kind: node, node: gpu007, factor: 0.6}"))
+        read_fault(fault);
+    }
+    return std::move(scenario_);
   }
 
  private:
-  [[noreturn]] void fail(const YAML::Node& node, std::string what, std::string expected, std::string hint = "") const {
-    const YAML::Mark mark = node.Mark();
-    throw InputError({std::move(what), fmt::format("{}:{}:{}", file_, mark.line + 1, mark.column + 1),
-                      std::move(expected), std::move(hint)});
-  }
-
-  void require_keys(const YAML::Node& map, const std::vector<std::string>& known, const std::string& expected) const {
-    if (!map.IsMap()) fail(map, "this is not a map", expected);
-    std::set<std::string> seen;
-    for (const auto& entry : map) {
-      const std::string key = entry.first.IsScalar() ? entry.first.Scalar() : "";
-      if (std::find(known.begin(), known.end(), key) == known.end()) {
-        const std::string nearest = nearest_name(key, known);
-        fail(entry.first, fmt::format("unknown key {}", in_quotes(key)),
-             fmt::format("one of {}", fmt::join(known, ", ")),
-             nearest.empty() ? "" : fmt::format("did you mean '{}'?", nearest));
-      }
-      if (!seen.insert(key).second)
-        fail(entry.first, fmt::format("the key '{}' is written twice", key), "each key once");
+  void read_noise(const YamlField& field) {
+    const YamlMap map = yaml_.map(field, kNoiseKeys);
+    SimNoise& noise = scenario_.noise;
+    if (const auto spread = map.find("spread")) noise.spread = read_share(*spread, 0);
+    if (const auto outliers = map.find("outliers")) noise.outlier_rate = read_share(*outliers, 0);
+    if (const auto range = map.find("outlier_range")) {
+      constexpr std::string_view kExpected = "two shares, such as [0.6, 0.9]";
+      const std::vector<YamlField> ends = yaml_.items(*range, kExpected);
+      if (ends.size() != 2) yaml_.fail_value(*range, std::string(kExpected));
+      noise.outlier_lowest = read_share(ends[0], 0.01);
+      noise.outlier_highest = read_share(ends[1], noise.outlier_lowest);
     }
   }
 
-  double number(const YAML::Node& node, double lowest, double highest, const std::string& expected) const {
-    double value = 0;
-    if (!node.IsScalar() || !YAML::convert<double>::decode(node, value) || !std::isfinite(value) || value < lowest ||
-        value > highest) {
-      fail(node, fmt::format("{} will not do", node.IsScalar() ? in_quotes(node.Scalar()) : "this"), expected);
-    }
-    return value;
+  double read_share(const YamlField& field, double lowest) const {
+    const std::optional<double> share = StrictYaml::number(field);
+    if (!share || *share < lowest || *share > 1) yaml_.fail_value(field, fmt::format("a share from {} to 1", lowest));
+    return *share;
   }
 
-  int integer(const YAML::Node& node, int lowest, int highest, const std::string& expected) const {
-    const double value = number(node, lowest, highest, expected);
-    if (value != std::floor(value)) fail(node, fmt::format("{} is not a whole number", value), expected);
-    return static_cast<int>(value);
-  }
-
-  SimNoise read_noise(const YAML::Node& map) const {
-    SimNoise noise;
-    require_keys(map, {"spread", "outliers", "outlier_range"}, "a map such as {spread: 0.02, outliers: 0.01}");
-    if (const YAML::Node spread = map["spread"]) noise.spread = number(spread, 0, 1, "a share from 0 to 1");
-    if (const YAML::Node outliers = map["outliers"]) noise.outlier_rate = number(outliers, 0, 1, "a share from 0 to 1");
-    if (const YAML::Node range = map["outlier_range"]) {
-      if (!range.IsSequence() || range.size() != 2)
-        fail(range, "outlier_range is not two numbers", "such as [0.6, 0.9]");
-      noise.outlier_lowest = number(range[0], 0.01, 1, "a share from 0.01 to 1");
-      noise.outlier_highest = number(range[1], noise.outlier_lowest, 1, "a share from the first one to 1");
-    }
-    return noise;
-  }
-
-  std::vector<std::string> hosts(const YAML::Node& node) const {
-    if (node.IsSequence()) {
-      std::vector<std::string> all;
-      for (const YAML::Node& item : node) {
-        for (std::string& host : hosts(item))
-          all.push_back(std::move(host));
-      }
-      return all;
-    }
-    if (!node.IsScalar()) fail(node, "this is not a host list", "such as gpu007 or gpu[001-004]");
-    const YAML::Mark mark = node.Mark();
-    auto all = topology::expand_hostlist(node.Scalar(), fmt::format("{}:{}", file_, mark.line + 1));
-    for (const std::string& host : all) {
-      if (!fabric_.unit_of(host))
-        fail(node, fmt::format("the node '{}' is not in the fabric", host), "a node of the fabric");
-    }
-    return all;
-  }
-
-  std::string unit(const YAML::Node& node) const {
-    std::vector<std::string> known;
-    for (const topology::Unit& each : fabric_.units)
-      known.push_back(each.name);
-    const std::string name = node.IsScalar() ? node.Scalar() : "";
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      fail(node, fmt::format("there is no unit {}", in_quotes(name)), fmt::format("one of {}", fmt::join(known, ", ")));
-    }
-    return name;
-  }
-
-  static std::vector<std::string> keys_of(Kind kind) {
-    switch (kind) {
-      case Kind::rail:
-        return {"kind", "node", "nodes", "rail", "factor", "from_round"};
-      case Kind::leaf:
-      case Kind::uplink:
-        return {"kind", "unit", "rail", "factor", "from_round"};
-      case Kind::path:
-        return {"kind", "units", "rail", "factor", "from_round"};
-      case Kind::pair:
-        return {"kind", "nodes", "factor", "from_round"};
-      case Kind::scale:
-        return {"kind", "node", "min_nodes", "factor", "from_round"};
-      case Kind::node:
-        return {"kind", "node", "nodes", "factor", "from_round"};
-      default:
-        return {"kind", "node", "nodes", "from_round"};
-    }
-  }
-
-  YAML::Node require(const YAML::Node& map, const std::string& key, const std::string& kind) const {
-    const YAML::Node value = map[key];
-    if (!value) fail(map, fmt::format("a fault of kind {} has no '{}'", kind, key), fmt::format("{}: …", key));
-    return value;
-  }
-
-  void read_fault(const YAML::Node& map, std::vector<SimFault>& faults) const {
-    if (!map.IsMap()) fail(map, "a fault is not a map", "such as {kind: node, node: gpu007, factor: 0.6}");
-    const YAML::Node kind_node = map["kind"];
-    const std::string name = kind_node && kind_node.IsScalar() ? kind_node.Scalar() : "";
-    const auto found = std::find_if(kKinds.begin(), kKinds.end(), [&](const auto& kind) { return kind.first == name; });
-    if (found == kKinds.end()) {
-      std::vector<std::string> known;
-      for (const auto& kind : kKinds)
-        known.emplace_back(kind.first);
-      const std::string nearest = nearest_name(name, known);
-      fail(kind_node ? kind_node : map, fmt::format("there is no kind {}", in_quotes(name)),
-           fmt::format("one of {}", fmt::join(known, ", ")),
-           nearest.empty() ? "" : fmt::format("did you mean '{}'?", nearest));
-    }
+  void read_fault(const YamlField& field) {
+    const YamlField kind = yaml_.require(yaml_.map(field, kAllKeys), "kind");
     SimFault fault;
-    fault.kind = found->second;
-    require_keys(map, keys_of(fault.kind), "a fault");
-    if (const YAML::Node factor = map["factor"]) {
-      const bool may_hang = fault.kind == Kind::scale;
-      fault.factor = number(factor, may_hang ? 0 : 0.001, 1,
-                            may_hang ? "a share from 0 (hangs) to 1" : "a share above 0, up to 1");
-    }
-    if (const YAML::Node round = map["from_round"]) fault.from_round = integer(round, 1, 1000000, "a round from 1");
-    if (const YAML::Node rail = map["rail"]) {
-      fault.rail = integer(rail, 0, fabric_.rails - 1, fmt::format("a rail from 0 to {}", fabric_.rails - 1));
-    }
-    add_places(map, name, fault, faults);
+    fault.kind = static_cast<Kind>(yaml_.choice(kind, kKindNames));
+    const YamlMap map = yaml_.map(field, keys_of(fault.kind));
+    if (const auto factor = map.find("factor")) fault.factor = read_factor(*factor, fault.kind);
+    if (const auto round = map.find("from_round")) fault.from_round = yaml_.whole_number(*round, 1, kLastRound);
+    if (const auto rail = map.find("rail")) fault.rail = yaml_.whole_number(*rail, 0, fabric_.rails - 1);
+    add_places(map, std::move(fault));
   }
 
-  /// A list of nodes is a fault of each.
-  void add_places(const YAML::Node& map, const std::string& kind, SimFault fault, std::vector<SimFault>& faults) const {
+  double read_factor(const YamlField& field, Kind kind) const {
+    const std::optional<double> factor = StrictYaml::number(field);
+    const bool hangs = kind == Kind::scale && factor == 0;
+    if (!factor || (!hangs && *factor <= 0) || *factor >= 1) {
+      yaml_.fail_value(field, kind == Kind::scale ? "what is left of the bandwidth, 0 (hangs) or above, below 1"
+                                                  : "what is left of the bandwidth, above 0 and below 1");
+    }
+    return *factor;
+  }
+
+  /// Where the fault is. A list of nodes is a fault of each, but for a pair and for those that a scale fault takes.
+  void add_places(const YamlMap& map, SimFault fault) {
     switch (fault.kind) {
       case Kind::leaf:
       case Kind::uplink:
-        fault.units = {unit(require(map, "unit", kind))};
+        fault.units = {read_unit(yaml_.require(map, "unit"))};
         break;
-      case Kind::path: {
-        const YAML::Node units = require(map, "units", kind);
-        if (!units.IsSequence() || units.size() != 2) fail(units, "units is not two units", "such as [su1, su2]");
-        fault.units = {unit(units[0]), unit(units[1])};
-        if (fault.units[0] == fault.units[1]) fail(units, "a path joins two units", "two different ones");
+      case Kind::path:
+        fault.units = read_path(yaml_.require(map, "units"));
         break;
-      }
       case Kind::pair:
-        fault.nodes = hosts(require(map, "nodes", kind));
-        if (fault.nodes.size() != 2 || fault.nodes[0] == fault.nodes[1]) {
-          fail(map["nodes"], "a pair is two nodes", "such as [gpu001, gpu009]");
-        }
+        fault.nodes = read_pair(yaml_.require(map, "nodes"));
         break;
       case Kind::scale:
-        fault.min_nodes = integer(require(map, "min_nodes", kind), 2, 1000000, "a number of nodes from 2");
-        if (const YAML::Node node = map["node"]) fault.nodes = hosts(node);
+        read_scale(map, fault);
         break;
-      default: {
-        const YAML::Node nodes = map["node"] ? map["node"] : require(map, "nodes", kind);
-        if (fault.kind == Kind::rail) (void)require(map, "rail", kind);
-        for (const std::string& node : hosts(nodes)) {
+      default:
+        if (fault.kind == Kind::rail) yaml_.require(map, "rail");
+        for (const std::string& node : read_hosts(nodes_field(map))) {
           fault.nodes = {node};
-          faults.push_back(fault);
+          scenario_.faults.push_back(fault);
         }
         return;
-      }
     }
-    faults.push_back(std::move(fault));
+    scenario_.faults.push_back(std::move(fault));
   }
 
-  const std::string& file_;
+  std::string read_unit(const YamlField& field) const {
+    return std::string(unit_names_[yaml_.choice(field, unit_names_)]);
+  }
+
+  std::vector<std::string> read_path(const YamlField& field) const {
+    constexpr std::string_view kExpected = "two different units, such as [su1, su2]";
+    const std::vector<YamlField> ends = yaml_.items(field, kExpected);
+    if (ends.size() != 2) yaml_.fail_value(field, std::string(kExpected));
+    std::vector<std::string> units = {read_unit(ends[0]), read_unit(ends[1])};
+    if (units[0] == units[1]) {
+      yaml_.fail(field, fmt::format("{} are {} twice", field.path, units[0]), std::string(kExpected));
+    }
+    return units;
+  }
+
+  std::vector<std::string> read_pair(const YamlField& field) {
+    std::vector<std::string> nodes = read_hosts(field);
+    if (nodes.size() != 2) {
+      yaml_.fail(field, fmt::format("{} names {} nodes", field.path, nodes.size()),
+                 "two different nodes, such as [gpu001, gpu009]");
+    }
+    return nodes;
+  }
+
+  void read_scale(const YamlMap& map, SimFault& fault) {
+    const auto most = static_cast<int>(std::min<std::size_t>(fabric_.node_count(), topology::kMaxHosts));
+    fault.min_nodes = yaml_.whole_number(yaml_.require(map, "min_nodes"), 2, std::max(2, most));
+    if (map.find("node") || map.find("nodes")) fault.nodes = read_hosts(nodes_field(map));
+  }
+
+  /// `node` and `nodes` are the same, so that both read well.
+  YamlField nodes_field(const YamlMap& map) const {
+    const auto node = map.find("node");
+    const auto nodes = map.find("nodes");
+    if (node && nodes) yaml_.fail(*nodes, fmt::format("{} has node and nodes", map.self.path), "one of them");
+    if (nodes) return *nodes;
+    return yaml_.require(map, "node");
+  }
+
+  /// Distinct nodes of the fabric, from a host list or a list of host lists.
+  std::vector<std::string> read_hosts(const YamlField& field) {
+    std::vector<std::string> hosts;
+    std::unordered_set<std::string> seen;
+    const std::vector<YamlField> lists =
+        field.value.IsSequence() ? yaml_.items(field, "a list of nodes") : std::vector{field};
+    if (lists.empty()) yaml_.fail_value(field, "at least one node");
+    for (const YamlField& list : lists) {
+      for (std::string& host : yaml_.hostlist(list)) {
+        require_node(list, host);
+        if (seen.insert(host).second) hosts.push_back(std::move(host));
+      }
+    }
+    return hosts;
+  }
+
+  void require_node(const YamlField& field, const std::string& host) {
+    if (++nodes_named_ > kMostNodesNamed) {
+      yaml_.fail(field, fmt::format("the faults name more than {} nodes", kMostNodesNamed), "fewer");
+    }
+    if (fabric_.unit_of(host)) return;
+    std::vector<std::string> known;
+    for (const topology::Unit& unit : fabric_.units)
+      known.insert(known.end(), unit.nodes.begin(), unit.nodes.end());
+    const std::string nearest = nearest_name(host, known);
+    yaml_.fail(field, fmt::format("{}: the node {} is not in the fabric", field.path, host), "a node of the fabric",
+               nearest.empty() ? "" : fmt::format("did you mean {}?", in_quotes(nearest)));
+  }
+
+  StrictYaml yaml_;
   const topology::Fabric& fabric_;
+  std::vector<std::string_view> unit_names_;
+  SimScenario scenario_;
+  std::size_t nodes_named_ = 0;
 };
 
 }  // namespace
 
 SimScenario parse_sim_faults(std::string_view yaml, const std::string& file, const topology::Fabric& fabric) {
-  YAML::Node document;
-  try {
-    document = YAML::Load(std::string(yaml));
-  } catch (const YAML::Exception& error) {
-    throw InputError(
-        {error.msg, fmt::format("{}:{}:{}", file, error.mark.line + 1, error.mark.column + 1), "YAML", ""});
-  }
-  if (!document.IsMap()) throw InputError({"this is no faults file", file, "a map with the keys noise and faults", ""});
-  return Reader(file, fabric).read(document);
+  return Reader(yaml, file, fabric).read();
 }
 
 SimScenario load_sim_faults(const std::string& path, const topology::Fabric& fabric) {
