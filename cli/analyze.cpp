@@ -17,7 +17,7 @@
 #include "cli/exit_status.h"
 #include "cli/output_options.h"
 #include "cli/quantity.h"
-#include "probes/collective/measurement_table.h"
+#include "probes/collective/measurement_files.h"
 #include "report/json.h"
 #include "report/terminal.h"
 #include "topology/error.h"

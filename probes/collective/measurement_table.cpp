@@ -1,247 +1,385 @@
 #include "probes/collective/measurement_table.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
-#include <map>
-#include <numeric>
+#include <limits>
 #include <optional>
-#include <set>
-#include <tuple>
 #include <unordered_set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "probes/collective/nccl_tests_judgement.h"
-#include "probes/collective/nccl_tests_output.h"
 #include "topology/error.h"
 #include "topology/hostlist.h"
-#include "topology/text_file.h"
 
 namespace weft::probes {
 namespace {
 
-namespace fs = std::filesystem;
+constexpr std::string_view kExpected =
+    "a header with members,busbw or a,b,busbw, or lines of hosts and a bandwidth separated by blanks";
+constexpr auto kColumns =
+    std::to_array<std::string_view>({"members", "a", "b", "busbw", "rail", "round", "bytes", "ranks", "status"});
 
-constexpr std::size_t kMostBytes = 64 << 20;
-constexpr std::size_t kMostRows = 1'000'000;
+constexpr int kLastRail = 1023;
+constexpr int kLastRound = 1'000'000;
+constexpr int kMostRanks = 100'000'000;
 
-struct Line {
-  int number = 0;
+/// A part of the file with its place, both from 1; columns count bytes.
+struct Cell {
   std::string text;
+  std::size_t line = 0;
+  std::size_t column = 0;
 };
 
-std::string trimmed(std::string_view text) {
-  const auto begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string_view::npos) return "";
-  return std::string(text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1));
-}
+struct Line {
+  std::string_view text;
+  std::size_t number = 0;
+};
 
-/// Lines that say something: no comments, no blank ones.
-std::vector<Line> lines_of(std::string_view text) {
-  if (text.starts_with("\xef\xbb\xbf")) text.remove_prefix(3);
-  std::vector<Line> lines;
-  for (int number = 1; !text.empty(); ++number) {
-    const auto end = text.find('\n');
-    std::string line = trimmed(text.substr(0, end));
-    if (!line.empty() && line.front() != '#') lines.push_back({number, std::move(line)});
-    if (end == std::string_view::npos) break;
-    text.remove_prefix(end + 1);
+/// Takes lines that say something, one after the other: no comments, no blank ones, none that holds separators only.
+class Lines {
+ public:
+  explicit Lines(std::string_view text) : rest_(text) {
+    constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+    if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
   }
-  return lines;
-}
 
-/// Fields of one line; quotes keep separators, and a quote inside quotes is doubled.
-std::vector<std::string> fields_of(const std::string& line, char separator) {
-  std::vector<std::string> fields(1);
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (c == '"' && quoted && i + 1 < line.size() && line[i + 1] == '"') {
-      fields.back() += line[++i];
-    } else if (c == '"') {
-      quoted = !quoted;
-    } else if (c == separator && !quoted) {
-      fields.emplace_back();
-    } else {
-      fields.back() += c;
+  std::optional<Line> next() {
+    while (!rest_.empty()) {
+      const auto end = rest_.find('\n');
+      Line line{rest_.substr(0, end), ++number_};
+      rest_.remove_prefix(end == std::string_view::npos ? rest_.size() : end + 1);
+      if (line.text.ends_with('\r')) line.text.remove_suffix(1);
+      const auto first = line.text.find_first_not_of(" \t");
+      const bool says_something = line.text.find_first_not_of(" \t,;") != std::string_view::npos;
+      if (says_something && line.text[first] != '#') return line;
     }
+    return std::nullopt;
   }
-  for (std::string& field : fields)
-    field = trimmed(field);
-  return fields;
+
+ private:
+  std::string_view rest_;
+  std::size_t number_ = 0;
+};
+
+[[noreturn]] void fail(const std::string& file, std::size_t line, std::size_t column, std::string what,
+                       std::string expected, std::string next_step = "") {
+  throw InputError(
+      {std::move(what), fmt::format("{}:{}:{}", file, line, column), std::move(expected), std::move(next_step)});
 }
 
-template <typename T>
-std::optional<T> number_in(const std::string& text) {
-  T value{};
+std::string lower_case(std::string text) {
+  for (char& character : text)
+    character = static_cast<char>(std::tolower(static_cast<unsigned char>(character)));
+  return text;
+}
+
+template <typename Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
   return value;
+}
+
+/// Cuts one line at its separators. Quotes around a field keep separators; a quote inside them is doubled.
+class Cutter {
+ public:
+  Cutter(const Line& line, char separator, const std::string& file)
+      : text_(line.text), number_(line.number), separator_(separator), file_(file) {}
+
+  std::vector<Cell> cells() {
+    std::vector<Cell> cells;
+    for (;; ++at_) {
+      cells.push_back(next_cell());
+      if (at_ >= text_.size()) return cells;
+    }
+  }
+
+ private:
+  bool is_blank(char character) const { return character != separator_ && (character == ' ' || character == '\t'); }
+
+  void skip_blanks() {
+    while (at_ < text_.size() && is_blank(text_[at_]))
+      ++at_;
+  }
+
+  /// Ends on the separator, or at the end of the line.
+  Cell next_cell() {
+    skip_blanks();
+    Cell cell{"", number_, at_ + 1};
+    if (at_ < text_.size() && text_[at_] == '"') {
+      cell.text = quoted();
+      return cell;
+    }
+    const auto end = std::min(text_.find(separator_, at_), text_.size());
+    std::string_view text = text_.substr(at_, end - at_);
+    while (!text.empty() && is_blank(text.back()))
+      text.remove_suffix(1);
+    cell.text = text;
+    at_ = end;
+    return cell;
+  }
+
+  std::string quoted() {
+    const std::size_t opening = at_++;
+    std::string text;
+    for (; at_ < text_.size(); ++at_) {
+      const bool is_quote = text_[at_] == '"';
+      if (is_quote && !text_.substr(at_ + 1).starts_with('"')) {
+        ++at_;
+        skip_blanks();
+        if (at_ < text_.size() && text_[at_] != separator_) {
+          fail(file_, number_, at_ + 1, "text after the closing quote", "the end of the field");
+        }
+        return text;
+      }
+      text += text_[at_];
+      at_ += is_quote;
+    }
+    fail(file_, number_, opening + 1, "the quote is not closed on its line", "a closing quote");
+  }
+
+  std::string_view text_;
+  std::size_t number_;
+  char separator_;
+  const std::string& file_;
+  std::size_t at_ = 0;
+};
+
+/// `n01 n03 n04 479.89` cut into its hosts and its last word; nothing when that is no number.
+struct Words {
+  Cell hosts;
+  Cell bandwidth;
+};
+
+std::optional<Words> words_of(const Line& line) {
+  const auto last = line.text.find_last_not_of(" \t");
+  const auto blank = line.text.find_last_of(" \t", last);
+  if (blank == std::string_view::npos) return std::nullopt;
+  const std::string_view bandwidth = line.text.substr(blank + 1, last - blank);
+  const auto first = line.text.find_first_not_of(" \t");
+  if (first > blank || !number_in<double>(bandwidth)) return std::nullopt;
+  return Words{{std::string(line.text.substr(first, blank - first)), line.number, first + 1},
+               {std::string(bandwidth), line.number, blank + 2}};
+}
+
+/// A line that says what is in each column, and how they are separated.
+struct Header {
+  Line line;
+  char separator = ',';
+  std::vector<std::string> names;  ///< in lower case
+  std::vector<Cell> cells;
+};
+
+/// Nothing where no separator leaves a column `busbw`.
+std::optional<Header> header_of(const Line& line, const std::string& file) {
+  if (lower_case(std::string(line.text)).find("busbw") == std::string::npos) return std::nullopt;
+  for (const char separator : {',', ';', '\t'}) {
+    Header header{line, separator, {}, Cutter(line, separator, file).cells()};
+    for (const Cell& cell : header.cells)
+      header.names.push_back(lower_case(cell.text));
+    if (header.names.size() > 1 && std::ranges::find(header.names, "busbw") != header.names.end()) return header;
+  }
+  return std::nullopt;
 }
 
 class TableReader {
  public:
   explicit TableReader(const std::string& file) : file_(file) {}
 
-  MeasurementTable read(const std::vector<Line>& lines) {
-    if (lines.empty()) throw InputError({"there is no measurement in it", file_, kExpected, ""});
-    if (lines.size() > kMostRows) throw InputError({"too many rows", file_, fmt::format("at most {}", kMostRows), ""});
-    const std::optional<char> separator = separator_of(lines.front().text);
-    if (separator) {
-      read_header(lines.front(), *separator);
-      if (lines.size() == 1) fail(lines.front(), "there is no row below the header", "a measurement in each line");
-      for (std::size_t i = 1; i < lines.size(); ++i)
-        read_row(lines[i], *separator);
-      keep_properties();
+  MeasurementTable read(std::string_view text) {
+    Lines lines(text);
+    const std::optional<Line> first = lines.next();
+    if (!first) throw InputError({"there is no measurement in it", file_, std::string(kExpected), ""});
+    if (words_of(*first)) {
+      for (std::optional<Line> line = first; line; line = lines.next())
+        read_words(*line);
     } else {
-      for (const Line& line : lines)
-        read_words(line);
+      read_header(*first);
+      while (const std::optional<Line> line = lines.next())
+        read_row(*line);
+      if (table_.measurements.empty()) {
+        fail(file_, first->number, 1, "there is no row below the header", "a measurement in each line");
+      }
+      keep_properties();
     }
     return std::move(table_);
   }
 
  private:
-  static constexpr const char* kExpected =
-      "a header with members,busbw or a,b,busbw, or lines of hosts and a bandwidth separated by blanks";
-
-  [[noreturn]] void fail(const Line& line, std::string what, std::string expected) const {
-    throw InputError({std::move(what), fmt::format("{}:{}", file_, line.number), std::move(expected), ""});
+  [[noreturn]] void fail_at(const Cell& cell, std::string what, std::string expected,
+                            std::string next_step = "") const {
+    fail(file_, cell.line, cell.column, std::move(what), std::move(expected), std::move(next_step));
   }
 
-  /// Of a header; nothing when the first line is a measurement already.
-  static std::optional<char> separator_of(const std::string& first_line) {
-    for (const char separator : {',', ';', '\t'}) {
-      const auto fields = fields_of(first_line, separator);
-      if (fields.size() > 1 && std::find(fields.begin(), fields.end(), "busbw") != fields.end()) return separator;
+  void read_header(const Line& line) {
+    std::optional<Header> header = header_of(line, file_);
+    if (!header) {
+      fail(file_, line.number, 1, "the first line is neither a header nor a measurement", std::string(kExpected));
     }
-    return std::nullopt;
-  }
-
-  void read_header(const Line& line, char separator) {
-    static const std::set<std::string> known = {"members", "a",     "b",     "busbw", "rail",
-                                                "round",   "bytes", "ranks", "status"};
-    const std::vector<std::string> names = fields_of(line.text, separator);
-    for (std::size_t i = 0; i < names.size(); ++i) {
-      if (!known.contains(names[i])) {
-        others_.emplace_back(names[i], i);
-      } else if (!columns_.emplace(names[i], i).second) {
-        fail(line, fmt::format("the column '{}' is there twice", names[i]), "each column once");
+    header_ = std::move(*header);
+    for (std::size_t i = 0; i < header_.names.size(); ++i) {
+      const std::string& name = header_.names[i];
+      if (std::ranges::find(kColumns, name) == kColumns.end()) {
+        others_.push_back(i);
+      } else if (!columns_.emplace(name, i).second) {
+        fail_at(header_.cells[i], fmt::format("the column {} is there twice", in_quotes(name)), "each column once");
       }
     }
-    const bool pairs = columns_.contains("a") && columns_.contains("b");
-    if (pairs == columns_.contains("members")) fail(line, "the header does not say who was measured", kExpected);
-  }
-
-  void keep_properties() {
-    for (std::size_t i = 0; i < others_.size(); ++i) {
-      const auto& [name, column] = others_[i];
-      std::vector<bool> values;
-      bool is_property = true;
-      for (const auto& fields : rows_) {
-        const std::string value = column < fields.size() ? fields[column] : "";
-        is_property &= value.empty() || value == "0" || value == "1";
-        values.push_back(value == "1");
-      }
-      if (is_property) {
-        table_.properties.emplace(name, std::move(values));
-      } else {
-        table_.notes.push_back(fmt::format("{}: the column {} is ignored.", file_, in_quotes(name)));
-      }
+    const int pair = static_cast<int>(columns_.contains("a")) + static_cast<int>(columns_.contains("b"));
+    const bool members = columns_.contains("members");
+    if ((members && pair != 0) || (!members && pair != 2)) {
+      fail(file_, line.number, 1, "the header does not say who was measured", std::string(kExpected),
+           members ? "leave out either members, or a and b" : "");
     }
   }
 
-  std::string field(const std::vector<std::string>& fields, const std::string& column) const {
-    const auto found = columns_.find(column);
-    return found == columns_.end() || found->second >= fields.size() ? "" : fields[found->second];
-  }
-
-  void read_row(const Line& line, char separator) {
-    const std::vector<std::string> fields = fields_of(line.text, separator);
+  void read_row(const Line& line) {
+    std::vector<Cell> cells = Cutter(line, header_.separator, file_).cells();
+    require_fit(line, cells);
+    cells.resize(header_.names.size());
     Measurement measurement;
-    std::string members = field(fields, "members");
-    if (columns_.contains("a")) members = field(fields, "a") + "," + field(fields, "b");
-    measurement.group.nodes = hosts(line, members);
-    if (const std::string rail = field(fields, "rail"); !rail.empty()) {
-      const auto number = number_in<int>(rail);
-      if (!number || *number < 0 || *number > 1023)
-        fail(line, fmt::format("rail {} will not do", in_quotes(rail)), "a rail from 0");
-      measurement.group.rail = *number;
+    measurement.group.nodes = members_of(line, cells);
+    if (const Cell* cell = filled(cells, "rail"))
+      measurement.group.rail = whole_number<int>(*cell, "rail", 0, kLastRail);
+    if (const Cell* cell = filled(cells, "bytes")) {
+      measurement.bytes = whole_number<std::uint64_t>(*cell, "bytes", 0, std::numeric_limits<std::int64_t>::max());
     }
-    if (const std::string bytes = field(fields, "bytes"); !bytes.empty()) {
-      const auto number = number_in<std::uint64_t>(bytes);
-      if (!number) fail(line, fmt::format("bytes {} will not do", in_quotes(bytes)), "a whole number");
-      measurement.bytes = *number;
-    }
-    if (const std::string ranks = field(fields, "ranks"); !ranks.empty()) {
-      const auto number = number_in<int>(ranks);
-      if (!number || *number < 1)
-        fail(line, fmt::format("ranks {} will not do", in_quotes(ranks)), "a whole number from 1");
-      measurement.ranks = *number;
-    }
+    if (const Cell* cell = filled(cells, "ranks")) measurement.ranks = whole_number<int>(*cell, "ranks", 1, kMostRanks);
     int round = 0;
-    if (const std::string text = field(fields, "round"); !text.empty()) {
-      const auto number = number_in<int>(text);
-      if (!number || *number < 0) fail(line, fmt::format("round {} will not do", in_quotes(text)), "a whole number");
-      round = *number;
-    }
-    read_result(line, field(fields, "status"), field(fields, "busbw"), measurement);
-    rows_.push_back(fields);
-    add(std::move(measurement), round);
+    if (const Cell* cell = filled(cells, "round")) round = whole_number<int>(*cell, "round", 0, kLastRound);
+    read_result(filled(cells, "status"), filled(cells, "busbw"), measurement);
+    for (std::size_t column : others_)
+      other_values_[column].push_back(std::move(cells[column].text));
+    add(line, std::move(measurement), round);
   }
 
-  void read_result(const Line& line, const std::string& status, const std::string& busbw,
-                   Measurement& measurement) const {
-    measurement.status = Status::ok;
-    if (!status.empty()) {
-      const auto known = status_from_string(status);
-      if (!known)
-        fail(line, fmt::format("there is no status {}", in_quotes(status)),
-             "ok, failed, hung, corrupt, unreachable or refused");
-      measurement.status = *known;
+  /// Optional columns at the end of a row may be left out; nothing may stand beyond the last column.
+  void require_fit(const Line& line, const std::vector<Cell>& cells) const {
+    const auto is_filled = [](const Cell& cell) { return !cell.text.empty(); };
+    const auto columns = static_cast<std::ptrdiff_t>(std::min(cells.size(), header_.names.size()));
+    const auto extra = std::find_if(cells.begin() + columns, cells.end(), is_filled);
+    if (extra != cells.end()) {
+      fail_at(*extra, fmt::format("a field more than the {} columns of the header", header_.names.size()),
+              "as many fields as columns", R"(put a host list with separators in it in quotes: "n[1-2],n4")");
     }
+    if (cells.size() <= columns_.at("busbw")) {
+      fail(file_, line.number, line.text.size() + 1, "the row ends before its bandwidth",
+           fmt::format("{} fields", header_.names.size()));
+    }
+  }
+
+  std::vector<std::string> members_of(const Line& line, const std::vector<Cell>& cells) const {
+    if (columns_.contains("members")) {
+      const Cell& cell = cells[columns_.at("members")];
+      if (cell.text.empty()) fail(file_, line.number, 1, "the row has no members", "a host list");
+      return hosts_in(cell, "members");
+    }
+    std::vector<std::string> pair;
+    for (const char* column : {"a", "b"}) {
+      const Cell& cell = cells[columns_.at(column)];
+      if (cell.text.empty()) {
+        fail(file_, line.number, 1, fmt::format("the row has no node in the column {}", column),
+             "a node each in a and b");
+      }
+      std::vector<std::string> node = hosts_in(cell, column);
+      if (node.size() != 1) {
+        fail_at(cell, fmt::format("{} names {} nodes", column, node.size()), "one node",
+                "several go into a column members");
+      }
+      if (!pair.empty() && pair.front() == node.front()) fail_twice(cell, node.front());
+      pair.push_back(std::move(node.front()));
+    }
+    return pair;
+  }
+
+  std::vector<std::string> hosts_in(const Cell& cell, std::string_view column) const {
+    std::vector<std::string> nodes;
+    try {
+      nodes = topology::expand_hostlist_keeping_repeats(cell.text, column);
+    } catch (const InputError& error) {
+      const ErrorDetail& detail = error.detail();
+      fail_at(cell, fmt::format("{}: {}", detail.where, detail.what), detail.expected, detail.next_step);
+    }
+    std::unordered_set<std::string_view> seen;
+    for (const std::string& node : nodes) {
+      if (!seen.insert(node).second) fail_twice(cell, node);
+    }
+    return nodes;
+  }
+
+  [[noreturn]] void fail_twice(const Cell& cell, const std::string& node) const {
+    fail_at(cell, fmt::format("the node {} is in its group twice", node), "each node once");
+  }
+
+  const Cell* filled(const std::vector<Cell>& cells, std::string_view column) const {
+    const auto found = columns_.find(column);
+    if (found == columns_.end() || cells[found->second].text.empty()) return nullptr;
+    return &cells[found->second];
+  }
+
+  template <typename Number>
+  Number whole_number(const Cell& cell, std::string_view column, Number lowest, Number highest) const {
+    const std::optional<Number> number = number_in<Number>(cell.text);
+    if (!number || *number < lowest || *number > highest) {
+      fail_at(cell, fmt::format("the {} is {}", column, in_quotes(cell.text)),
+              fmt::format("a whole number from {} to {}", lowest, highest));
+    }
+    return *number;
+  }
+
+  void read_result(const Cell* status, const Cell* busbw, Measurement& measurement) const {
+    measurement.status = status == nullptr ? Status::ok : status_in(*status);
     if (measurement.status != Status::ok) {
       measurement.reason = "the table says so";
-      return;
-    }
-    if (busbw.empty()) {
+    } else if (busbw == nullptr) {
       measurement.status = Status::refused;
       measurement.reason = "no bandwidth";
-      return;
+    } else {
+      measurement.busbw_gbps = bandwidth_in(*busbw);
     }
-    measurement.busbw_gbps = bandwidth(line, busbw);
   }
 
-  double bandwidth(const Line& line, const std::string& text) const {
-    const auto value = number_in<double>(text);
+  Status status_in(const Cell& cell) const {
+    const std::optional<Status> status = status_from_string(lower_case(cell.text));
+    if (!status) {
+      fail_at(cell, fmt::format("there is no status {}", in_quotes(cell.text)),
+              "ok, failed, hung, corrupt, unreachable or refused");
+    }
+    return *status;
+  }
+
+  double bandwidth_in(const Cell& cell) const {
+    const std::optional<double> value = number_in<double>(cell.text);
     if (!value || !std::isfinite(*value) || *value <= 0 || *value > kAbsurdGbps) {
-      fail(line, fmt::format("the bandwidth {} will not do", in_quotes(text)),
-           fmt::format("GB/s above 0, up to {}", kAbsurdGbps));
+      fail_at(cell, fmt::format("the bandwidth is {}", in_quotes(cell.text)),
+              fmt::format("GB/s, a number above 0 and up to {}", kAbsurdGbps),
+              cell.text.find(',') == std::string::npos ? "" : "decimals are after a point");
     }
     return *value;
   }
 
-  /// `n01 n03 n04 n08 479.89`
   void read_words(const Line& line) {
-    const auto blank = line.text.find_last_of(" \t");
-    if (blank == std::string::npos) fail(line, "this is no measurement", kExpected);
+    const std::optional<Words> words = words_of(line);
+    if (!words) fail(file_, line.number, 1, "the line ends in no number", "hosts and a bandwidth separated by blanks");
     Measurement measurement;
     measurement.status = Status::ok;
-    measurement.busbw_gbps = bandwidth(line, line.text.substr(blank + 1));
-    measurement.group.nodes = hosts(line, line.text.substr(0, blank));
-    add(std::move(measurement));
+    measurement.busbw_gbps = bandwidth_in(words->bandwidth);
+    measurement.group.nodes = hosts_in(words->hosts, "hosts");
+    add(line, std::move(measurement), 0);
   }
 
-  std::vector<std::string> hosts(const Line& line, const std::string& members) const {
-    auto nodes = topology::expand_hostlist_keeping_repeats(members, fmt::format("{}:{}", file_, line.number));
-    const std::unordered_set<std::string> distinct(nodes.begin(), nodes.end());
-    if (distinct.size() != nodes.size()) fail(line, "a node is in its group twice", "each node once");
-    return nodes;
-  }
-
-  void add(Measurement measurement, int round = 0) {
+  void add(const Line& line, Measurement measurement, int round) {
+    members_ += measurement.group.nodes.size();
+    if (table_.measurements.size() == kMostTableRows || members_ > kMostTableMembers) {
+      fail(file_, line.number, 1, "too many measurements",
+           fmt::format("at most {} rows with {} members together", kMostTableRows, kMostTableMembers));
+    }
     for (const std::string& node : measurement.group.nodes) {
       if (seen_.insert(node).second) table_.nodes.push_back(node);
     }
@@ -249,112 +387,43 @@ class TableReader {
     table_.rounds.push_back(round);
   }
 
+  void keep_properties() {
+    for (std::size_t column : others_) {
+      const std::vector<std::string>& values = other_values_[column];
+      const bool is_empty = std::ranges::all_of(values, [](const auto& value) { return value.empty(); });
+      const bool is_property =
+          std::ranges::all_of(values, [](const auto& value) { return value.empty() || value == "0" || value == "1"; });
+      const std::string& name = header_.cells[column].text;
+      if (is_empty) continue;
+      if (!is_property || name.empty() || table_.properties.contains(name)) {
+        table_.notes.push_back(fmt::format("{}: the column {} is ignored.", file_, in_quotes(name)));
+        continue;
+      }
+      std::vector<bool>& property = table_.properties[name];
+      for (const std::string& value : values)
+        property.push_back(value == "1");
+    }
+  }
+
   const std::string& file_;
   MeasurementTable table_;
-  std::map<std::string, std::size_t> columns_;
-  std::vector<std::pair<std::string, std::size_t>> others_;
-  std::vector<std::vector<std::string>> rows_;
+  Header header_;
+  std::map<std::string, std::size_t, std::less<>> columns_;  ///< by name, those that mean something to us
+  std::vector<std::size_t> others_;
+  std::map<std::size_t, std::vector<std::string>> other_values_;
   std::unordered_set<std::string> seen_;
+  std::size_t members_ = 0;
 };
-
-/// What marks the output of nccl-tests: its device lines, or rows of its table.
-bool is_nccl_tests_log(const NcclTestsOutput& output) {
-  return !output.jobs.empty() || !output.rows.empty();
-}
-
-void append(MeasurementTable& all, MeasurementTable more) {
-  std::unordered_set<std::string> seen(all.nodes.begin(), all.nodes.end());
-  for (std::string& node : more.nodes) {
-    if (seen.insert(node).second) all.nodes.push_back(std::move(node));
-  }
-  std::move(more.measurements.begin(), more.measurements.end(), std::back_inserter(all.measurements));
-  const std::size_t before = all.rounds.size();
-  all.rounds.insert(all.rounds.end(), more.rounds.begin(), more.rounds.end());
-  for (auto& [name, values] : more.properties) {
-    all.properties[name].resize(before, false);
-    all.properties[name].insert(all.properties[name].end(), values.begin(), values.end());
-  }
-  for (auto& [name, values] : all.properties)
-    values.resize(all.rounds.size(), false);
-  std::move(more.notes.begin(), more.notes.end(), std::back_inserter(all.notes));
-}
-
-MeasurementTable from_log(const NcclTestsOutput& output, const std::string& file) {
-  const NcclTestsJudgement judgement = judge(output, {});
-  MeasurementTable table;
-  std::vector<std::string> nodes = topology::without_repeats(judgement.hosts);
-  if (nodes.empty() || (judgement.status == Status::ok && !judgement.plateau) || judgement.status == Status::refused) {
-    table.notes.push_back(fmt::format(
-        "{}: left out: {}.", file, judgement.reason.empty() ? "no bandwidth to judge, or no hosts" : judgement.reason));
-    return table;
-  }
-  Measurement measurement;
-  measurement.group.nodes = nodes;
-  measurement.status = judgement.status;
-  measurement.reason = judgement.reason;
-  measurement.ranks = judgement.ranks;
-  if (judgement.plateau) {
-    measurement.bytes = judgement.plateau->largest_bytes;
-    measurement.busbw_gbps = judgement.status == Status::ok ? judgement.plateau->busbw_gbps : 0;
-    measurement.algbw_gbps = judgement.plateau->algbw_gbps;
-  }
-  table.nodes = std::move(nodes);
-  table.measurements.push_back(std::move(measurement));
-  table.rounds.push_back(0);
-  return table;
-}
-
-std::vector<std::string> files_in(const std::string& path) {
-  if (!fs::is_directory(path)) return {path};
-  std::vector<std::string> files;
-  for (const auto& entry : fs::directory_iterator(path)) {
-    if (entry.is_regular_file()) files.push_back(entry.path().string());
-  }
-  std::sort(files.begin(), files.end());
-  if (files.empty()) throw InputError({"the folder has no files", path, "tables, or logs of nccl-tests", ""});
-  return files;
-}
-
-/// What was measured does not depend on the order in which it was written down, and neither must what follows from it.
-void put_in_order(MeasurementTable& table) {
-  std::sort(table.nodes.begin(), table.nodes.end());
-  std::vector<std::size_t> order(table.measurements.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) {
-    const Measurement& a = table.measurements[i];
-    const Measurement& b = table.measurements[j];
-    return std::tie(a.group.nodes, a.group.rail, a.bytes, table.rounds[i], a.status, a.busbw_gbps) <
-           std::tie(b.group.nodes, b.group.rail, b.bytes, table.rounds[j], b.status, b.busbw_gbps);
-  });
-  MeasurementTable sorted;
-  sorted.nodes = table.nodes;
-  sorted.notes = table.notes;
-  for (std::size_t i : order) {
-    sorted.measurements.push_back(table.measurements[i]);
-    sorted.rounds.push_back(table.rounds[i]);
-    for (const auto& [name, values] : table.properties)
-      sorted.properties[name].push_back(values[i]);
-  }
-  table = std::move(sorted);
-}
 
 }  // namespace
 
 MeasurementTable parse_measurement_table(std::string_view text, const std::string& file) {
-  return TableReader(file).read(lines_of(text));
+  return TableReader(file).read(text);
 }
 
-MeasurementTable load_measurements(const std::vector<std::string>& paths) {
-  MeasurementTable all;
-  for (const std::string& path : paths) {
-    for (const std::string& file : files_in(path)) {
-      const std::string text = topology::read_text_file(file, kMostBytes);
-      const NcclTestsOutput output = parse_nccl_tests(text);
-      append(all, is_nccl_tests_log(output) ? from_log(output, file) : parse_measurement_table(text, file));
-    }
-  }
-  put_in_order(all);
-  return all;
+bool begins_as_table(std::string_view text) {
+  const std::optional<Line> first = Lines(text).next();
+  return first && (words_of(*first) || lower_case(std::string(first->text)).find("busbw") != std::string::npos);
 }
 
 }  // namespace weft::probes
