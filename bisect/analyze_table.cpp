@@ -197,6 +197,11 @@ void add_order_of_ranks(Verdict& verdict) {
   }
 }
 
+/// Nothing is certain, whatever rounding makes of it.
+std::string in_percent(double confidence) {
+  return confidence > 0.9999 ? "> 99.99 %" : fmt::format("{:.2f} %", 100 * confidence);
+}
+
 Finding finding_for(const NodeEffect& effect, const SmallEffects& all) {
   Finding finding;
   finding.kind = "small-effect";
@@ -204,10 +209,9 @@ Finding finding_for(const NodeEffect& effect, const SmallEffects& all) {
   finding.subject = "node " + effect.node;
   finding.suspects = {effect.node};
   finding.summary = fmt::format(
-      "Groups with it are {:.3g} GB/s ({:.2f} %) slower: {} trials with it, {} without, t = {:.1f}, confidence {:.2f} "
-      "%",
+      "Groups with it are {:.3g} GB/s ({:.2f} %) slower: {} trials with it, {} without, t = {:.1f}, confidence {}",
       std::abs(effect.effect_gbps), 100 * std::abs(effect.relative), effect.with, effect.without, effect.t,
-      100 * effect.confidence);
+      in_percent(effect.confidence));
   finding.evidence = {
       {fmt::format("{} trials", all.trials), "Welch's t test, corrected for having looked at every node"}};
   if (!all.others.empty()) {
