@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -17,6 +18,9 @@
 
 namespace weft::bisect {
 namespace {
+
+/// Of one finding; its subject names all of them, folded.
+constexpr std::size_t kMostNodesListed = 16;
 
 using probes::Measurement;
 using probes::MeasurementTable;
@@ -123,6 +127,8 @@ void add_missing_in_last_round(Verdict& verdict, const MeasurementTable& table) 
   finding.severity = Severity::minor;
   finding.subject = (missing.size() == 1 ? "node " : "nodes ") + hosts;
   finding.summary = fmt::format("No result in round {}: what was measured earlier is not read as the figure now", last);
+  for (const std::string& node : std::span(missing).first(std::min(missing.size(), kMostNodesListed)))
+    finding.evidence.push_back({node, fmt::format("no result in round {}", last)});
   finding.next_step = "Measure again what gave no result.";
   verdict.findings.push_back(std::move(finding));
   if (verdict.kind != Verdict::Kind::healthy) return;

@@ -223,6 +223,8 @@ TEST_F(AnalyzeTable, WhatIsMissingInTheLastRoundIsNotReadFromTheOneBefore) {
   EXPECT_EQ(early.kind, Verdict::Kind::inconclusive);
   EXPECT_THAT(early.culprits, IsEmpty()) << "node1 is slow in round 1 only";
   EXPECT_EQ(finding_of(early, "no-result").subject, "nodes node[1-2]");
+  EXPECT_THAT(finding_of(early, "no-result").evidence,
+              ElementsAre(Evidence{"node1", "no result in round 2"}, Evidence{"node2", "no result in round 2"}));
 
   // All pairs have a figure, but node3 itself never reported.
   const Verdict late =
