@@ -53,13 +53,20 @@ Verdict analyze(const topology::Fabric& fabric, const std::vector<std::string>& 
   }
   inference.solve();
   const bool nothing_open = inference.unexplained().empty() && !inference.confounded();
-  return conclude({.layout = layout,
-                   .inference = inference,
-                   .combinations = {},
-                   .touched = touched,
-                   .rest_good = nothing_open,
-                   .rest = {},
-                   .out_of_rounds = false});
+  Verdict verdict = conclude({.layout = layout,
+                              .inference = inference,
+                              .combinations = {},
+                              .touched = touched,
+                              .rest_good = nothing_open,
+                              .rest = {},
+                              .out_of_rounds = false});
+  // In a search, a probe without a figure is what was missing; here it may be beside the point.
+  const bool some_finished = touched.finished > 0 && touched.refused > 0;
+  if (verdict.kind == Verdict::Kind::inconclusive && some_finished && !verdict.unresolved.empty() &&
+      !inference.confounded() && verdict.findings.empty()) {
+    verdict.why = "Something is slow and the measurements cannot tell what.";
+  }
+  return verdict;
 }
 
 }  // namespace weft::bisect

@@ -4,14 +4,13 @@
 #include <cmath>
 
 #include "probes/collective/measurement.h"
+#include "topology/bandwidth_model.h"
 
 namespace weft::bisect {
 
 double hierarchical_share(std::size_t nodes, int gpus_per_node) {
   if (nodes < 2) return 1;
-  const double k = static_cast<double>(nodes);
-  const double g = gpus_per_node;
-  return (k * g - 1) / (k - 1) / (2 * g - 1);
+  return topology::hierarchical_factor(nodes, gpus_per_node) / topology::hierarchical_factor(2, gpus_per_node);
 }
 
 double fast_cluster_median(std::vector<double> samples, double tolerance) {

@@ -24,8 +24,8 @@ struct AbsoluteExpectation {
 };
 
 /// Bus bandwidth of a hierarchical all-reduce over `nodes` nodes against the same over two, on one healthy fabric:
-/// (n-1)/(k-1) of k nodes and n = k·g ranks, over 2g-1. It falls from 1 towards g/(2g-1); for one GPU a node it
-/// stays 1, as for a flat ring. Source: nccl-tests doc/PERFORMANCE.md, with the rails' traffic of a two-level ring.
+/// the ratio of their topology::hierarchical_factor, which is (n-1)/(k-1)/(2g-1) for k nodes and n = k·g ranks. It
+/// falls from 1 towards g/(2g-1); for one GPU a node it stays 1, as for a flat ring.
 double hierarchical_share(std::size_t nodes, int gpus_per_node);
 
 /// The bus bandwidth that a healthy group of each shape reaches, learnt from the readings themselves.
